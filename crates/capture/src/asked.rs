@@ -13,7 +13,7 @@ const NOT_RECORDED: Ticks = Ticks::MIN;
 /// Opens a window and returns when, in ticks; recording is on until it is closed. The least number where it cannot be
 /// recorded: `holdup record` is gone or recording was switched too often.
 #[unsafe(no_mangle)]
-pub extern "C" fn holdup_window_open() -> Ticks {
+pub extern "C-unwind" fn holdup_window_open() -> Ticks {
     process::share();
     let Some(shared) = process::shared() else { return NOT_RECORDED };
     let is_on = shared.control.open(interpose::monotonic);
@@ -29,7 +29,7 @@ pub extern "C" fn holdup_window_open() -> Ticks {
 ///
 /// `name` ends in a zero byte.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn holdup_window_close(name: *const c_char, start: Ticks) -> c_int {
+pub unsafe extern "C-unwind" fn holdup_window_close(name: *const c_char, start: Ticks) -> c_int {
     // SAFETY: the caller's promise.
     let is_written = unsafe { holdup_range(name, start) };
     if let Some(shared) = process::shared() {
@@ -41,7 +41,7 @@ pub unsafe extern "C" fn holdup_window_close(name: *const c_char, start: Ticks) 
 
 /// The time, in ticks: the start of a range.
 #[unsafe(no_mangle)]
-pub extern "C" fn holdup_now() -> Ticks {
+pub extern "C-unwind" fn holdup_now() -> Ticks {
     interpose::now()
 }
 
@@ -51,7 +51,7 @@ pub extern "C" fn holdup_now() -> Ticks {
 ///
 /// `name` ends in a zero byte.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn holdup_range(name: *const c_char, start: Ticks) -> c_int {
+pub unsafe extern "C-unwind" fn holdup_range(name: *const c_char, start: Ticks) -> c_int {
     if start == NOT_RECORDED || process::header().is_none() {
         return 0;
     }

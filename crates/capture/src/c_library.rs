@@ -1,71 +1,132 @@
-//! The C library's own `dlsym` and `dlvsym`: this library has wrappers of the same names.
+//! The functions that come next behind this library's wrappers: another preloaded library's, else the C library's. Whoever
+//! is in the program's way to a function stays there.
 
-use libc::{c_char, c_void};
+use libc::{c_char, c_int, c_void};
 use std::ffi::CStr;
 use std::sync::atomic::AtomicPtr;
 use std::sync::atomic::Ordering::{Acquire, Release};
 
-/// The C library's `dlsym`.
+/// A function that this library has a wrapper of.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub enum Real {
+    /// `dlsym`
+    Dlsym,
+    /// `dlopen`
+    Dlopen,
+    /// `dlmopen`
+    Dlmopen,
+    /// `dlclose`
+    Dlclose,
+    /// `clone`
+    Clone,
+    /// `__register_frame`
+    RegisterFrame,
+    /// `__deregister_frame`
+    DeregisterFrame,
+    /// `prctl`
+    Prctl,
+    /// `syscall`
+    Syscall,
+    /// `vfork`
+    Vfork,
+}
+
+/// Their names, each at its number.
+const NAMES: [&CStr; 10] = [
+    c"dlsym",
+    c"dlopen",
+    c"dlmopen",
+    c"dlclose",
+    c"clone",
+    c"__register_frame",
+    c"__deregister_frame",
+    c"prctl",
+    c"syscall",
+    c"vfork",
+];
+
+static FOUND: [AtomicPtr<c_void>; NAMES.len()] =
+    [const { AtomicPtr::new(std::ptr::null_mut()) }; NAMES.len()];
+
+/// The C library's own `dlvsym` and `dlsym`.
+static DLVSYM: AtomicPtr<c_void> = AtomicPtr::new(std::ptr::null_mut());
 static DLSYM: AtomicPtr<c_void> = AtomicPtr::new(std::ptr::null_mut());
 
-/// The C library's `dlvsym`.
-static DLVSYM: AtomicPtr<c_void> = AtomicPtr::new(std::ptr::null_mut());
-
-/// The function of that name that comes next: by version, because the look-up must not need `dlsym`.
-fn next(name: &CStr) -> *mut c_void {
-    type Dlvsym = unsafe extern "C" fn(*mut c_void, *const c_char, *const c_char) -> *mut c_void;
-    let look_up = dlvsym_address();
-    if look_up.is_null() {
-        return look_up;
-    }
-    let versions = [c"GLIBC_2.34", c"GLIBC_2.17", c"GLIBC_2.2.5"];
-    let find = |version: &&CStr| {
-        // SAFETY: the C library's function; both strings end in a zero byte.
-        unsafe {
-            std::mem::transmute::<*mut c_void, Dlvsym>(look_up)(
-                libc::RTLD_NEXT,
-                name.as_ptr(),
-                version.as_ptr(),
-            )
-        }
-    };
-    versions.iter().map(find).find(|found| !found.is_null()).unwrap_or(std::ptr::null_mut())
-}
-
-/// Finds the C library's functions, before anything else runs.
+/// Finds them, before anything else runs: by nothing that another library could have a function for.
 pub fn prepare() {
-    DLSYM.store(next(c"dlsym"), Release);
+    for (known, name) in [(&DLVSYM, c"dlvsym"), (&DLSYM, c"dlsym")] {
+        known.store(interpose::c_library_symbol(name).unwrap_or(std::ptr::null_mut()), Release);
+    }
+    for (found, name) in FOUND.iter().zip(NAMES) {
+        // SAFETY: a plain look-up.
+        found.store(unsafe { real_dlsym(libc::RTLD_NEXT, name) }, Release);
+    }
 }
 
-/// Where `dlvsym` is: found without it, in the first library that has one, this one aside.
+/// Where a function is; null where the C library has none.
+pub fn real(function: Real) -> *mut c_void {
+    let found = &FOUND[function as usize];
+    if found.load(Acquire).is_null() {
+        // Another library's constructor runs before this one's.
+        prepare();
+    }
+    found.load(Acquire)
+}
+
+/// Where `dlvsym` is.
 pub fn dlvsym_address() -> *mut c_void {
     if DLVSYM.load(Acquire).is_null() {
-        let own = prepare as *const c_void;
-        let found = interpose::symbol_outside(c"dlvsym", own.addr());
-        DLVSYM.store(found.unwrap_or(std::ptr::null_mut()), Release);
+        prepare();
     }
     DLVSYM.load(Acquire)
 }
 
-/// The C library's `dlsym`.
+/// The C library's own `dlsym`, whatever comes before it.
 ///
 /// # Safety
 ///
 /// As `dlsym`; `RTLD_NEXT` means behind this library.
 pub unsafe fn real_dlsym(handle: *mut c_void, name: &CStr) -> *mut c_void {
+    // SAFETY: the C library's function.
+    unsafe { call_dlsym(&DLSYM, handle, name) }
+}
+
+/// The `dlsym` that comes next, as the program would have called it.
+///
+/// # Safety
+///
+/// As `dlsym`.
+pub unsafe fn next_dlsym(handle: *mut c_void, name: &CStr) -> *mut c_void {
+    // SAFETY: what comes next, with the caller's arguments.
+    unsafe { call_dlsym(&FOUND[Real::Dlsym as usize], handle, name) }
+}
+
+unsafe fn call_dlsym(function: &AtomicPtr<c_void>, handle: *mut c_void, name: &CStr) -> *mut c_void {
     type Dlsym = unsafe extern "C" fn(*mut c_void, *const c_char) -> *mut c_void;
-    let real = dlsym_address();
+    let real = function.load(Acquire);
+    if real.is_null() {
+        return real;
+    }
+    // SAFETY: a `dlsym`; the caller promises that the arguments are good for it.
+    unsafe { std::mem::transmute::<*mut c_void, Dlsym>(real)(handle, name.as_ptr()) }
+}
+
+/// The C library's `dlopen`, as called by this library.
+///
+/// # Safety
+///
+/// As `dlopen`.
+pub unsafe fn real_dlopen(name: &CStr, mode: c_int) -> *mut c_void {
+    type Dlopen = unsafe extern "C" fn(*const c_char, c_int) -> *mut c_void;
+    let real = real(Real::Dlopen);
     if real.is_null() {
         return real;
     }
     // SAFETY: the C library's function.
-    unsafe { std::mem::transmute::<*mut c_void, Dlsym>(real)(handle, name.as_ptr()) }
+    unsafe { std::mem::transmute::<*mut c_void, Dlopen>(real)(name.as_ptr(), mode) }
 }
 
 /// Where it is.
 pub extern "C-unwind" fn dlsym_address() -> *mut c_void {
-    if DLSYM.load(Acquire).is_null() {
-        prepare();
-    }
-    DLSYM.load(Acquire)
+    real(Real::Dlsym)
 }

@@ -7,7 +7,7 @@
 use crate::process;
 use crate::unseen::unseen;
 use crate::writer::{self, Writer};
-use crate::{cupti, recording, streams, watched};
+use crate::{cupti, recording, streams};
 use interpose::Ns;
 use spool::Switched;
 use std::sync::atomic::Ordering::{AcqRel, Acquire, Relaxed, Release, SeqCst};
@@ -91,7 +91,6 @@ fn switch_on() -> bool {
         cupti::resume();
         // Streams may have come and gone, and begun to capture.
         streams::renew();
-        writer::here(watched::look_through);
         interpose::set_recording(true);
         writer::here(|writer| {
             writer.clock(interpose::moment());

@@ -1,6 +1,6 @@
 //! The capture library's own calls of the driver, through the real entry points.
 
-use crate::c_library::real_dlsym;
+use crate::c_library::{real_dlopen, real_dlsym};
 use crate::texts;
 use crate::writer::Writer;
 use interpose::Published;
@@ -19,7 +19,7 @@ macro_rules! functions {
     ($($field:ident = $name:literal: fn($($argument:ty),*);)*) => {
         #[derive(Clone, Copy)]
         struct Driver {
-            $($field: unsafe extern "C" fn($($argument),*) -> c_int,)*
+            $($field: unsafe extern "C-unwind" fn($($argument),*) -> c_int,)*
             uuid: Option<Uuid>,
         }
 
@@ -34,7 +34,7 @@ macro_rules! functions {
                         }
                         // SAFETY: the driver's function of that name has this type.
                         unsafe {
-                            std::mem::transmute::<*mut c_void, unsafe extern "C" fn($($argument),*) -> c_int>(function)
+                            std::mem::transmute::<*mut c_void, unsafe extern "C-unwind" fn($($argument),*) -> c_int>(function)
                         }
                     },)*
                     uuid: uuid_function(),
@@ -58,7 +58,7 @@ functions! {
 }
 
 /// `cuDeviceGetUuid`, which writes 16 bytes.
-type Uuid = unsafe extern "C" fn(*mut [u64; 2], c_int) -> c_int;
+type Uuid = unsafe extern "C-unwind" fn(*mut [u64; 2], c_int) -> c_int;
 
 /// The function that knows the UUIDs of GPUs. That of CUDA 11.4 and later knows those of MIG's instances, too.
 fn uuid_function() -> Option<Uuid> {
@@ -92,7 +92,7 @@ pub fn entry(name: &CStr) -> *mut c_void {
     // SAFETY: only finds the driver if it is loaded already; the handle is kept, as the driver is.
     unsafe {
         let flags = libc::RTLD_NOW | libc::RTLD_NOLOAD;
-        let library = libc::dlopen(c"libcuda.so.1".as_ptr(), flags);
+        let library = real_dlopen(c"libcuda.so.1", flags);
         if library.is_null() { std::ptr::null_mut() } else { real_dlsym(library, name) }
     }
 }
@@ -220,7 +220,7 @@ fn device(writer: &mut Writer, driver: &Driver, ordinal: c_int) {
 ///
 /// # Safety
 ///
-/// The caller is the only thread of a fork's child.
+/// No thread of the child is known, as while it begins anew.
 pub unsafe fn forget() {
     // SAFETY: the caller's promise.
     unsafe { DRIVER.forked() };

@@ -1,5 +1,6 @@
 //! The end of a thread, with what the kernel counted of it until then: nobody looks at it any more.
 
+use crate::seccomp;
 use crate::unseen::unseen;
 use crate::writer::Writer;
 use spool::ThreadEnd;
@@ -7,6 +8,9 @@ use spool::ThreadEnd;
 /// Writes the calling thread's end.
 #[cold]
 pub fn write(writer: &mut Writer, tid: u32) {
+    if !seccomp::allows_calls() {
+        return;
+    }
     let end = unseen(|| ThreadEnd {
         at: interpose::monotonic(),
         running: running().unwrap_or(-1),

@@ -1,7 +1,7 @@
 //! A program that ends by `_exit`, which runs no handlers: children of Python's `multiprocessing`, and all that call `os._exit`. Without
 //! this, what CUPTI has not handed out by then is lost.
 
-use crate::{process, recording};
+use crate::{process, recording, seccomp};
 use interpose::Thread;
 use libc::c_int;
 use std::ptr::null_mut;
@@ -28,7 +28,9 @@ static ENDS: AtomicBool = AtomicBool::new(false);
 pub unsafe extern "C-unwind" fn _exit(status: c_int) -> ! {
     if is_recorded() && !ENDS.swap(true, Relaxed) {
         STATUS.store(status, Relaxed);
-        limit_time();
+        if seccomp::allows_calls() {
+            limit_time();
+        }
         recording::end();
     }
     exit(status)
@@ -49,9 +51,10 @@ pub unsafe extern "C-unwind" fn _Exit(status: c_int) -> ! {
 /// parent's memory (`vfork`) ends by `_exit` if it cannot run its program.
 fn is_recorded() -> bool {
     let is_open = process::header().is_some_and(|header| {
-        header.pid.load(Relaxed) == std::process::id() && header.finished.load(Relaxed) == 0
+        let is_own = !seccomp::allows_calls() || header.pid.load(Relaxed) == std::process::id();
+        is_own && header.finished.load(Relaxed) == 0
     });
-    is_open && Thread::current().is_some_and(|thread| thread.call().function == 0)
+    is_open && Thread::current().is_some_and(|thread| thread.function() == 0)
 }
 
 /// Ends the program by a signal's handler, with its status, once it has taken too long or failed.

@@ -21,18 +21,47 @@ impl Drop for File {
 impl File {
     /// Opens one that is there.
     pub fn open(path: &CStr) -> Result<File, Full> {
-        // SAFETY: `path` ends in a zero byte.
-        let open = || unsafe { libc::open(path.as_ptr(), libc::O_RDWR | libc::O_CLOEXEC) };
-        // SAFETY: errno is the thread's own.
-        let failure = || unsafe { *libc::__errno_location() };
-        for _ in 0..PATIENCE {
-            match open() {
-                file if file >= 0 => return Ok(File(file)),
-                _ if failure() == libc::EINTR => {}
-                _ => break,
-            }
+        let mut attempts = (0..PATIENCE).map(|_| File::open_with(path, 0));
+        match attempts.find(|opened| !matches!(opened, Err(libc::EINTR))) {
+            Some(Ok(file)) => Ok(file),
+            Some(Err(libc::EMFILE | libc::ENFILE)) => Err(Full::Descriptors),
+            _ => Err(Full::Gone),
         }
-        Err(if matches!(failure(), libc::EMFILE | libc::ENFILE) { Full::Descriptors } else { Full::Gone })
+    }
+
+    /// Opens one with further flags, for its owner alone if that makes it; errno where it fails. A link at the path's end,
+    /// which another user may have put there, is not followed.
+    pub fn open_with(path: &CStr, flags: c_int) -> Result<File, c_int> {
+        let flags = flags | libc::O_RDWR | libc::O_CLOEXEC | libc::O_NOFOLLOW;
+        // SAFETY: `path` ends in a zero byte.
+        match unsafe { libc::open(path.as_ptr(), flags, 0o600) } {
+            // SAFETY: errno is the thread's own.
+            file if file < 0 => Err(unsafe { *libc::__errno_location() }),
+            file => Ok(File(file)),
+        }
+    }
+
+    /// What the kernel states about it.
+    fn stat(&self) -> Option<libc::stat> {
+        // SAFETY: all-zero bytes are a valid value.
+        let mut found: libc::stat = unsafe { std::mem::zeroed() };
+        // SAFETY: writes the struct that it is given.
+        (unsafe { libc::fstat(self.0, &mut found) } == 0).then_some(found)
+    }
+
+    /// Its device and number there, which no other file has as long as this one is open or mapped.
+    pub fn identity(&self) -> Option<(u64, u64)> {
+        self.stat().map(|found| (found.st_dev, found.st_ino))
+    }
+
+    /// Whether this is a plain file of one name that the process's user made, or the user who made the folder at `folder`.
+    pub fn is_safe(&self, folder: &CStr) -> bool {
+        // SAFETY: only returns a number.
+        let user = unsafe { libc::geteuid() };
+        self.stat().is_some_and(|found| {
+            let is_plain = found.st_mode & libc::S_IFMT == libc::S_IFREG && found.st_nlink == 1;
+            is_plain && (found.st_uid == user || owner(folder) == Some(found.st_uid))
+        })
     }
 
     /// How long it is, bytes.
@@ -64,6 +93,14 @@ impl File {
             unsafe { libc::mmap(null_mut(), size as usize, access, libc::MAP_SHARED, self.0, offset as i64) };
         if address == libc::MAP_FAILED { Err(Full::Memory) } else { Ok(address.cast()) }
     }
+}
+
+/// The user who made a folder, or the link that is there.
+fn owner(folder: &CStr) -> Option<libc::uid_t> {
+    // SAFETY: all-zero bytes are a valid value.
+    let mut found: libc::stat = unsafe { std::mem::zeroed() };
+    // SAFETY: the path ends in a zero byte; writes the struct that it is given.
+    (unsafe { libc::lstat(folder.as_ptr(), &mut found) } == 0).then_some(found.st_uid)
 }
 
 /// Most bytes a file of this process may have: beyond, growing it sends a signal that ends the

@@ -117,8 +117,8 @@ pub fn text(writer: &mut Writer, number: u32) -> u32 {
             }
             // SAFETY: a copy that `keep` made, which ends in a zero byte and stays.
             let id = texts::intern(writer, unsafe { CStr::from_ptr(name) }.to_bytes());
-            function.text.store(id, Relaxed);
-            id
+            // Another thread may have written it meanwhile: one function has one name.
+            function.text.compare_exchange(0, id, Relaxed, Relaxed).map_or_else(|known| known, |_| id)
         }
         id => id,
     }
@@ -167,7 +167,11 @@ struct LaunchConfig {
 }
 
 /// A call as a record, with what its arguments mean.
-pub fn record(wrapped: &Wrapped, args: &Arguments, Span { start, end }: Span, result: i32) -> Call {
+///
+/// # Safety
+///
+/// The driver took these arguments and returned `result`: where it succeeded, its pointers were good.
+pub unsafe fn record(wrapped: &Wrapped, args: &Arguments, Span { start, end }: Span, result: i32) -> Call {
     let mut record = Call { start, end, result, ..Call::default() };
     let [first, second, third, fourth, fifth, sixth, ..] = *args;
     let in_stream = |record: &mut Call, stream: usize| {
@@ -183,7 +187,7 @@ pub fn record(wrapped: &Wrapped, args: &Arguments, Span { start, end }: Span, re
         }
     };
     match shape {
-        Shape::Other | Shape::InDefault | Shape::SetContext => {}
+        Shape::Other | Shape::InDefault | Shape::SetContext | Shape::Initialize => {}
         Shape::Launch => {
             let [_, grid @ .., _, _, _, _, _, _, _] = *args;
             record.fact = grid_fact(grid.map(|size| size as u32));

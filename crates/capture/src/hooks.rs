@@ -20,10 +20,10 @@ static STACKS: AtomicI64 = AtomicI64::new(i64::MAX);
 /// A call that begins at least so long after the thread's last one gets its stack written, ns: the program's place after the
 /// pause. Such stacks share the budget of places.
 const PAUSE: Ns = 1_000_000;
-/// A library that was loaded meanwhile brings modules, whose loading takes longer than this, ns.
-const LOADING: Ns = 100_000;
-/// [`LOADING`] in ticks.
-static LOADED_LATE: AtomicI64 = AtomicI64::new(i64::MAX);
+/// Calls at least this long get a closer look, ns.
+const CLOSER: Ns = 100_000;
+/// [`CLOSER`] in ticks.
+static LONG_CALL: AtomicI64 = AtomicI64::new(i64::MAX);
 /// Waits for Python's GIL at least this long are recorded, ns; shorter ones are counted.
 const GIL: Ns = 5_000;
 /// Waits of threads that call the driver for other locks, and for other threads, at least this long are recorded, ns.
@@ -56,7 +56,7 @@ pub const HOOKS: Hooks = Hooks {
 /// Sets from which duration on a call gets a stack, ns, and how long a tick is.
 pub fn set_thresholds(scale: &Scale, stacks: Ns) {
     STACKS.store(scale.ticks(stacks), Relaxed);
-    LOADED_LATE.store(scale.ticks(LOADING), Relaxed);
+    LONG_CALL.store(scale.ticks(CLOSER), Relaxed);
     STATE.pause.store(if stacks == Ns::MAX { Ns::MAX } else { scale.ticks(PAUSE) }, Relaxed);
     places::set_scale(|ns| scale.ticks(ns));
     interpose::set_wait_thresholds(scale.ticks(GIL), scale.ticks(PROGRAM), scale.ticks(LONG));
@@ -83,8 +83,16 @@ fn called(thread: &'static Thread, wrapped: &'static Wrapped, args: &Arguments, 
     if is_plain && is_usual(span) && writer::plain(thread, wrapped.name(), span) {
         return control::look();
     }
+    if STATE.level.load(Acquire) == 0 {
+        // Another tool has the driver's injection. The program is in the loader's hands within `cuInit` anyway.
+        if result == 0 && functions::shape_of(wrapped) == Shape::Initialize {
+            recording::start();
+        }
+        return;
+    }
     over(thread, span, result, |writer, is_joined| {
-        let record = functions::record(wrapped, args, span, result);
+        // SAFETY: the call is over, and these are its arguments and its result.
+        let record = unsafe { functions::record(wrapped, args, span, result) };
         write(writer, wrapped, functions::shape_of(wrapped), record, is_joined);
     });
 }
@@ -165,10 +173,9 @@ fn name_of(writer: &mut Writer, wrapped: &Wrapped) -> u32 {
 fn over(thread: &'static Thread, span: Span, result: c_int, write: impl FnOnce(&mut Writer, bool)) {
     let level = STATE.level.load(Acquire);
     if level == 0 {
-        // Another tool has the driver's injection.
-        return recording::start();
+        return;
     }
-    writer::with(thread, |writer| {
+    let written = writer::with(thread, |writer| {
         let pause = writer.pause(span.start);
         if level != Level::Calls as u32 {
             write(writer, STATE.is_joined.load(Relaxed));
@@ -178,7 +185,16 @@ fn over(thread: &'static Thread, span: Span, result: c_int, write: impl FnOnce(&
             seldom(writer, span, result, pause);
         }
     });
+    count_unwritten(written);
     control::look();
+}
+
+/// Counts a record for which the thread's writer was in use.
+#[inline]
+fn count_unwritten(written: Option<()>) {
+    if written.is_none() {
+        process::count_unwritten();
+    }
 }
 
 /// A call that is long, that failed, that follows a pause, or the first one after the driver was initialized: has a stack
@@ -207,12 +223,9 @@ fn look_closer(writer: &mut Writer, Span { start, end }: Span, result: c_int, pa
     if clock_records::is_due(end) {
         writer.clock(interpose::moment());
     }
-    if end - start >= LOADED_LATE.load(Relaxed) {
-        watched::look_through(writer);
-    }
     driver::describe(writer, cupti::version());
     if driver::is_described() {
-        STATE.seldom.store(LOADED_LATE.load(Relaxed).min(STACKS.load(Relaxed)), Relaxed);
+        STATE.seldom.store(LONG_CALL.load(Relaxed).min(STACKS.load(Relaxed)), Relaxed);
         recording::shorten_launches();
     }
 }
@@ -234,16 +247,10 @@ fn waited(thread: &'static Thread, wait: &Wait) {
     if control::is_off() && wait.call.function == 0 {
         return;
     }
-    writer::with(thread, |writer| {
-        match wait.layer {
-            Layer::Listed => listed_wait(writer, wait),
-            Layer::Program | Layer::Interpreter => thread_wait(writer, thread, wait),
-        }
-        // Others may have loaded libraries meanwhile, and no thread may call the driver for long.
-        if wait.end - wait.start >= LOADED_LATE.load(Relaxed) {
-            unseen(|| watched::look_through(writer));
-        }
-    });
+    count_unwritten(writer::with(thread, |writer| match wait.layer {
+        Layer::Listed => listed_wait(writer, wait),
+        Layer::Program | Layer::Interpreter => thread_wait(writer, thread, wait),
+    }));
 }
 
 fn listed_wait(writer: &mut Writer, wait: &Wait) {
@@ -298,9 +305,10 @@ fn thread_wait(writer: &mut Writer, thread: &'static Thread, wait: &Wait) {
 fn tallied(thread: &'static Thread, counted: Counted, tallied: Tallied) {
     let Tallied { count, timed, time } = tallied;
     // The process may end: then the thread that ends it writes for all.
-    writer::here(|writer| {
+    count_unwritten(writer::here(|writer| {
         let tid = thread.tid().into();
-        match counted {
+        // Without room the writer counts it.
+        _ = match counted {
             Counted::Wait(kind) => {
                 writer.append(Tally::KIND, number_of(kind), &[Tally { tid, count, time }.bytes()])
             }
@@ -308,8 +316,8 @@ fn tallied(thread: &'static Thread, counted: Counted, tallied: Tallied) {
                 let name = functions::text(writer, function);
                 writer.append(CallTally::KIND, name, &[CallTally { tid, count, timed, time }.bytes()])
             }
-        }
-    });
+        };
+    }));
 }
 
 fn number_of(kind: LockKind) -> u32 {
@@ -340,7 +348,7 @@ const _: () = {
 
 /// A wait of a thread was lost.
 fn wait_lost(thread: &'static Thread) {
-    writer::with(thread, |writer| writer.drop_one());
+    count_unwritten(writer::with(thread, Writer::drop_one));
 }
 
 /// There are too many threads to know another.

@@ -21,6 +21,7 @@
 
 mod asked;
 mod c_library;
+mod children;
 mod clock_records;
 mod control;
 mod cupti;
@@ -30,9 +31,11 @@ mod ending;
 mod env;
 mod exits;
 mod file;
+mod frames;
 mod functions;
 mod hooks;
 mod lasting;
+mod libraries;
 mod line;
 mod listed;
 mod made;
@@ -42,6 +45,8 @@ mod preload;
 mod process;
 mod python;
 mod recording;
+mod sanitizers;
+mod seccomp;
 mod shapes;
 mod stacks;
 mod streams;
@@ -52,6 +57,7 @@ mod watched;
 mod windows;
 mod writer;
 
+use interpose::Loader;
 use std::ffi::{c_char, c_int};
 
 /// Runs when the library is loaded, before the program.
@@ -63,34 +69,57 @@ static LOADED: extern "C-unwind" fn(c_int, *const *const c_char, *const *const c
 /// `environ`.
 extern "C-unwind" fn loaded(_: c_int, _: *const *const c_char, environment: *const *const c_char) {
     c_library::prepare();
+    seccomp::prepare();
+    children::prepare();
     // SAFETY: the program's environment, which has not begun to run.
-    recording::choose_functions(unsafe { env::text_in(environment, spool::VAR_LEVEL) });
-    if interpose::install(hooks::HOOKS) {
+    let level = unsafe { env::text_in(environment, spool::VAR_LEVEL) };
+    if sanitizers::begin() {
+        load(level);
+    }
+}
+
+/// Puts the wrappers in front of the driver's functions.
+fn load(level: Option<&[u8]>) {
+    recording::choose_functions(level);
+    if interpose::install(hooks::HOOKS, begin_anew) {
         clock_records::loaded();
         // First of all handlers to be registered, so first to run in a child.
         // SAFETY: `forked` is a function of this library, which is never unloaded.
         unsafe { libc::pthread_atfork(None, None, Some(forked)) };
-        // The program may be linked with it, and take its functions' addresses from now on.
-        preload::look_for_driver();
+        if let Some(loader) = Loader::hold_at_start() {
+            interpose::renew(&loader);
+            libraries::begin();
+            // The program may be linked with it, and take its functions' addresses from now on.
+            preload::look_for_driver(&loader);
+        }
     }
 }
 
 /// Called by the driver within `cuInit`.
 #[unsafe(no_mangle)]
 pub extern "C-unwind" fn InitializeInjection() -> c_int {
+    if !libraries::has_begun() {
+        // A sanitizer within the program had to begin first.
+        load(env::text(spool::VAR_LEVEL));
+    }
     recording::start();
     1
 }
 
-/// First thing in a fork's child: nothing of the parent's recording is its own. CUDA does not work in the child of a
-/// process that used it, so there is nothing to record unless the child starts CUDA anew.
+/// First thing in a fork's child.
 extern "C" fn forked() {
-    interpose::set_recording(false);
+    // SAFETY: registered for children of forks alone: the only thread of one.
+    unsafe { interpose::forked() };
+}
+
+/// A child comes to its first wrapped call, or calls the loader: nothing of the parent's recording is its own. CUDA does not
+/// work in the child of a process that used it, so there is nothing to record unless the child starts CUDA anew.
+fn begin_anew() {
     // It goes by the threads that are known.
     places::forget();
-    // SAFETY: registered for children of forks alone: the only thread of one.
+    // SAFETY: called by `interpose` alone, while no thread of the child is known.
     unsafe {
-        interpose::forked();
+        interpose::forget();
         python::forget();
         driver::forget();
         listed::forget();
@@ -108,7 +137,6 @@ extern "C" fn forked() {
     early::forget();
     exits::forget();
     watched::forget();
-    if !had_started {
-        interpose::set_recording(true);
-    }
+    interpose::set_recording(!had_started);
+    interpose::begun();
 }

@@ -53,7 +53,7 @@ pub fn is_listed(name: &[u8]) -> bool {
 ///
 /// # Safety
 ///
-/// The caller is the only thread of a fork's child.
+/// No thread of the child is known, as while it begins anew.
 pub unsafe fn forget() {
     // SAFETY: the caller's promise.
     unsafe { LIST.forked() };

@@ -6,7 +6,9 @@
 
 mod hidden;
 
+use crate::seccomp;
 use crate::writer::Writer;
+use interpose::Loader;
 use spool::{MOST_OBJECT, MOST_PIECE, Made};
 use std::sync::atomic::Ordering::{AcqRel, Acquire, Relaxed, Release};
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize};
@@ -57,7 +59,7 @@ static BUSY: AtomicBool = AtomicBool::new(false);
 
 /// Finds the lists: when libraries were loaded. A library that LLVM is linked into often keeps its list to
 /// itself (Numba's does): where such a one was loaded, its file says where the list is.
-pub fn look() {
+pub fn look(loader: &Loader) {
     let (mut found, mut count) = ([0; LISTS], 0);
     let mut keep = |descriptor: usize| {
         if let Some(place) = found.get_mut(count).filter(|_| descriptor != 0) {
@@ -65,8 +67,8 @@ pub fn look() {
             count += 1;
         }
     };
-    interpose::each_symbol(LIST, &mut |descriptor| keep(descriptor.addr()));
-    hidden::each(&mut keep);
+    loader.each_symbol(LIST, &mut |descriptor| keep(descriptor.addr()));
+    hidden::each_known(loader, &mut keep);
     for (list, found) in MADE_LISTS.iter().zip(found) {
         if list.descriptor.swap(found, AcqRel) != found {
             list.first.store(0, Relaxed);
@@ -74,9 +76,23 @@ pub fn look() {
     }
 }
 
+/// Reads the files of libraries for lists that they keep to themselves, each while nobody holds the loader's list: a thread
+/// that loads a library does not wait for it.
+pub fn read_files() {
+    while let Some(library) = Loader::hold().and_then(|loader| hidden::unknown(&loader)) {
+        let descriptor = hidden::learn(&library);
+        let is_free = |list: &&List| list.descriptor.compare_exchange(0, descriptor, AcqRel, Relaxed).is_ok();
+        if descriptor != 0
+            && let Some(list) = MADE_LISTS.iter().find(is_free)
+        {
+            list.first.store(0, Relaxed);
+        }
+    }
+}
+
 /// Writes down the objects that describe the code at some addresses.
 pub fn describe(writer: &mut Writer, addresses: &[u64]) {
-    if MADE_LISTS[0].descriptor.load(Acquire) == 0 || BUSY.swap(true, AcqRel) {
+    if MADE_LISTS[0].descriptor.load(Acquire) == 0 || !seccomp::allows_calls() || BUSY.swap(true, AcqRel) {
         return;
     }
     let (mut within, mut is_read) = (0..0, false);
@@ -84,12 +100,13 @@ pub fn describe(writer: &mut Writer, addresses: &[u64]) {
         if within.contains(&address) {
             continue;
         }
-        within = interpose::object_around(address);
+        let Some(object) = interpose::object_around(address) else { break };
+        within = object;
         if !within.is_empty() {
             continue;
         }
         if !is_read {
-            MADE_LISTS.iter().for_each(read);
+            MADE_LISTS.iter().for_each(read_list);
             is_read = true;
         }
         if let Some(number) = around(address) {
@@ -100,7 +117,7 @@ pub fn describe(writer: &mut Writer, addresses: &[u64]) {
 }
 
 /// Learns of the objects that came into a list since it was read.
-fn read(list: &List) {
+fn read_list(list: &List) {
     let descriptor = list.descriptor.load(Acquire);
     // A version, what was done last, to which entry, and the first entry.
     let first = if descriptor == 0 { None } else { words::<3>(descriptor).map(|[_, _, first]| first) };
@@ -142,7 +159,8 @@ fn add(image: usize, size: u64) {
     }
 }
 
-/// Where the code of an ELF object lies: its sections say, as compilers at run time have it.
+/// Where the code of an ELF object lies: its sections say, as compilers at run time have it. Apart, as above.
+#[inline(never)]
 fn code(image: usize, size: u64) -> Option<(usize, usize)> {
     const ALLOCATED_CODE: u64 = 2 | 4;
     let mut header = [0; 64];
@@ -172,7 +190,8 @@ fn around(address: usize) -> Option<usize> {
     known.iter().rposition(|object| (object.start.load(Relaxed)..object.end.load(Relaxed)).contains(&address))
 }
 
-/// Writes an object down, once.
+/// Writes an object down, once. Apart, as its room on the stack is.
+#[inline(never)]
 fn write(writer: &mut Writer, number: usize) {
     let Some(object) = OBJECTS.get(number) else { return };
     if object.written.swap(true, Relaxed) {

@@ -19,7 +19,7 @@ const CORE2: c_int = 5;
 #[repr(C)]
 struct Callbacks {
     size: usize,
-    table: Option<unsafe extern "C" fn(c_int, *mut *mut *mut *const c_void, *mut u32) -> c_int>,
+    table: Option<unsafe extern "C-unwind" fn(c_int, *mut *mut *mut *const c_void, *mut u32) -> c_int>,
 }
 
 /// `nvtxEventAttributes_t`, as far as it is read.
@@ -46,8 +46,8 @@ const REGISTERED: i32 = 3;
 ///
 /// Called by the NVTX headers with their own `getExportTable`.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn InitializeInjectionNvtx2(
-    export: Option<unsafe extern "C" fn(u32) -> *const c_void>,
+pub unsafe extern "C-unwind" fn InitializeInjectionNvtx2(
+    export: Option<unsafe extern "C-unwind" fn(u32) -> *const c_void>,
 ) -> c_int {
     let Some(export) = export else { return 0 };
     // SAFETY: the NVTX headers' own function; the table it gives lives as long as the program.
@@ -82,7 +82,7 @@ pub unsafe extern "C" fn InitializeInjectionNvtx2(
 ///
 /// `table` is NVTX's, and the functions have the types of their numbers.
 unsafe fn install(
-    table: unsafe extern "C" fn(c_int, *mut *mut *mut *const c_void, *mut u32) -> c_int,
+    table: unsafe extern "C-unwind" fn(c_int, *mut *mut *mut *const c_void, *mut u32) -> c_int,
     module: c_int,
     functions: &[(usize, *const c_void)],
 ) {

@@ -78,9 +78,6 @@ impl Kept {
     }
 
     fn write(&self, writer: &mut Writer) {
-        if self.native_count > 0 {
-            stacks::modules(writer);
-        }
         let native = self.native.get(..self.native_count).unwrap_or_default();
         let python = self.python.get(..self.python_count).unwrap_or_default();
         let place = Place { number: self.number, python: python.len() as u64 };

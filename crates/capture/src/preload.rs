@@ -1,9 +1,10 @@
 //! The wrappers that this library has of the C library's and CUPTI's functions by being
 //! preloaded: programs reach the driver through `dlsym`, whatever language they are written in.
 
-use crate::c_library::{dlsym_address, dlvsym_address, real_dlsym};
-use crate::unseen::unseen;
-use crate::{cupti, env, recording};
+use crate::c_library::{Real, dlsym_address, dlvsym_address, next_dlsym, real, real_dlopen, real_dlsym};
+use crate::libraries::{self, dlclose, dlmopen, dlopen};
+use crate::{children, cupti, env, recording, seccomp};
+use interpose::Loader;
 use libc::{c_char, c_int, c_void};
 use std::arch::naked_asm;
 use std::ffi::CStr;
@@ -14,18 +15,21 @@ use std::sync::atomic::Ordering::Relaxed;
 /// for the next library's (`RTLD_NEXT`) gets what comes next from where it is. A library that was loaded meanwhile is
 /// seen here, whatever is looked up: the driver's functions' addresses may be taken next, and others' locks.
 unsafe extern "C-unwind" fn is_ours(handle: *mut c_void, name: *const c_char) -> bool {
-    look_for_driver();
-    recording::libraries_may_have_come();
+    // A sanitizer begins before this library, and has no function of the C library's yet.
+    if !libraries::has_begun() {
+        return false;
+    }
+    libraries::look();
     // SAFETY: `dlsym` takes a string that ends in a zero byte, so the second byte may be read if
     // the first is not it.
     let start = unsafe { if name.is_null() || *name == 0 { [0; 2] } else { [*name, *name.add(1)] } };
     let start = start.map(|byte| byte as u8);
-    (start == *b"cu" || start == *b"dl") && handle != libc::RTLD_NEXT
+    [*b"cu", *b"dl", *b"pr", *b"sy", *b"cl", *b"vf"].contains(&start) && handle != libc::RTLD_NEXT
 }
 
 /// Wraps the driver's functions if the driver was loaded since the last time.
-pub fn look_for_driver() {
-    if unseen(interpose::wrap_driver) {
+pub fn look_for_driver(loader: &Loader) {
+    if interpose::wrap_driver(loader) {
         recording::driver_seen();
     }
 }
@@ -34,7 +38,7 @@ pub fn look_for_driver() {
 /// gets the wrapper here, or that of another preloaded library.
 pub fn is_early() -> bool {
     let named = env::text("LD_PRELOAD").is_some_and(|list| list.windows(NAME.len()).any(|part| part == NAME));
-    let own = interpose::object_around(is_early as *const c_void as usize);
+    let own = interpose::object_around(is_early as *const c_void as usize).unwrap_or_default();
     named || own.contains(&(dlsym as *const c_void as usize))
 }
 
@@ -121,7 +125,7 @@ pub unsafe extern "C" fn dlsym(handle: *mut c_void, name: *const c_char) -> *mut
 
 /// Where `dlvsym` is to jump: into the C library, which finds the driver's functions as they are handed out.
 unsafe extern "C-unwind" fn before_dlvsym(handle: *mut c_void, name: *const c_char) -> *mut c_void {
-    look_for_driver();
+    libraries::look();
     // SAFETY: the name is null or ends in a zero byte.
     let asks_for_look_up =
         handle != libc::RTLD_NEXT && !name.is_null() && unsafe { CStr::from_ptr(name) } == c"dlsym";
@@ -198,7 +202,7 @@ unsafe extern "C-unwind" fn of_cuda(handle: *mut c_void, name: *const c_char) ->
     // SAFETY: `is_ours` saw that the name is a string.
     let name = unsafe { CStr::from_ptr(name) };
     // SAFETY: the caller's own arguments.
-    let found = unsafe { real_dlsym(handle, name) };
+    let found = unsafe { next_dlsym(handle, name) };
     if found.is_null() {
         return found;
     }
@@ -206,7 +210,14 @@ unsafe extern "C-unwind" fn of_cuda(handle: *mut c_void, name: *const c_char) ->
         // A caller that asks the C library by name gets what it would be linked with.
         b"dlsym" if found == dlsym_address() => dlsym as *mut c_void,
         b"dlvsym" if found == dlvsym_address() => dlvsym as *mut c_void,
-        bytes if bytes.starts_with(b"dl") => found,
+        b"dlopen" if found == real(Real::Dlopen) => dlopen as *mut c_void,
+        b"dlmopen" if found == real(Real::Dlmopen) => dlmopen as *mut c_void,
+        b"dlclose" if found == real(Real::Dlclose) => dlclose as *mut c_void,
+        b"prctl" if found == real(Real::Prctl) => seccomp::prctl as *mut c_void,
+        b"syscall" if found == real(Real::Syscall) => seccomp::syscall as *mut c_void,
+        b"clone" if found == real(Real::Clone) => children::clone as *mut c_void,
+        b"vfork" if found == real(Real::Vfork) => children::vfork as *mut c_void,
+        bytes if !bytes.starts_with(b"cu") => found,
         b"cuptiActivityRegisterCallbacks" => {
             cupti_client(found, cuptiActivityRegisterCallbacks as *mut c_void)
         }
@@ -215,7 +226,8 @@ unsafe extern "C-unwind" fn of_cuda(handle: *mut c_void, name: *const c_char) ->
         bytes if bytes.starts_with(b"cupti") => found,
         _ => {
             recording::driver_seen();
-            interpose::wrap(name, found)
+            // SAFETY: the driver's or the runtime's function of that name; others' names are not wrapped.
+            unsafe { interpose::wrap(name, found) }
         }
     }
 }
@@ -237,7 +249,7 @@ fn next(name: &CStr, known: &AtomicPtr<c_void>) -> *mut c_void {
             if found.is_null() {
                 // SAFETY: finds the library only if it is loaded.
                 unsafe {
-                    let library = libc::dlopen(library.as_ptr(), libc::RTLD_NOW | libc::RTLD_NOLOAD);
+                    let library = real_dlopen(library, libc::RTLD_NOW | libc::RTLD_NOLOAD);
                     if !library.is_null() {
                         found = real_dlsym(library, name);
                     }

@@ -3,16 +3,17 @@
 use crate::env;
 use crate::file::File;
 use crate::line::{Decimal, Line};
-use crate::windows;
-use libc::c_int;
+use crate::{seccomp, windows};
+use interpose::OWN_WORDS;
 use spool::{ALIGN, CHUNK_MAGIC, ChunkHeader, FileHeader, Full, Level, MAGIC, Ring, Shared};
-use std::ffi::CStr;
+use std::ops::Deref;
 use std::ptr::null_mut;
 use std::sync::atomic::Ordering::{Acquire, Relaxed, Release};
 use std::sync::atomic::{AtomicBool, AtomicI64, AtomicPtr, AtomicU32, AtomicU64};
 
-/// What every recorded call looks at, in one cache line.
-#[repr(align(64))]
+/// What every recorded call looks at, in the cache line of what `interpose` looks at. Zeros are valid, and what a child finds
+/// that ran no handler of `fork`: it has no file.
+#[repr(C)]
 pub struct State {
     /// The mapped file header; null before recording starts.
     header: AtomicPtr<FileHeader>,
@@ -32,17 +33,24 @@ pub struct State {
     pub pause: AtomicI64,
 }
 
+const _: () = assert!(size_of::<State>() == size_of::<[AtomicU64; OWN_WORDS]>());
+const _: () = assert!(align_of::<State>() == align_of::<AtomicU64>());
+
 /// This process's.
-pub static STATE: State = State {
-    header: AtomicPtr::new(null_mut()),
-    level: AtomicU32::new(0),
-    is_joined: AtomicBool::new(false),
-    tells_ids: AtomicBool::new(false),
-    checks_join: AtomicBool::new(false),
-    captures: AtomicU32::new(0),
-    seldom: AtomicI64::new(0),
-    pause: AtomicI64::new(i64::MAX),
-};
+pub struct OwnState;
+
+/// This process's.
+pub static STATE: OwnState = OwnState;
+
+impl Deref for OwnState {
+    type Target = State;
+
+    #[inline(always)]
+    fn deref(&self) -> &State {
+        // SAFETY: as many words, aligned alike, of which nobody else makes use; zeros are valid.
+        unsafe { &*std::ptr::from_ref(interpose::own_words()).cast() }
+    }
+}
 
 /// What all processes of the program share, mapped from a file of the spool.
 static PROGRAM: AtomicPtr<Shared> = AtomicPtr::new(null_mut());
@@ -75,32 +83,40 @@ pub enum Use {
     Lasting,
 }
 
-/// The path of the process's file; null before there is one. A fork's child makes a new one: the old one stays.
-static PATH: AtomicPtr<Path> = AtomicPtr::new(null_mut());
+/// Where the process's file is; null before there is one. A fork's child makes a new one: the old one stays.
+static PLACE: AtomicPtr<Place> = AtomicPtr::new(null_mut());
 
 /// Longest path, with its zero byte.
 const MOST_PATH: usize = 1024;
 
 type Path = Line<MOST_PATH>;
 
-/// The path of the process's file.
-fn path() -> Option<&'static CStr> {
-    // SAFETY: null or a path that `keep` wrote in memory that stays mapped.
-    unsafe { PATH.load(Acquire).as_ref() }?.path()
+/// Where a file is, and which file that is: another user may have put another one there.
+struct Place {
+    path: Path,
+    identity: (u64, u64),
 }
 
-/// Keeps a path for as long as the process lives, in memory of its own.
-fn keep(path: Path) -> Option<()> {
+/// The process's file, opened again.
+fn reopen() -> Result<File, Full> {
+    // SAFETY: null or a place that `keep` wrote in memory that stays mapped.
+    let place = unsafe { PLACE.load(Acquire).as_ref() }.ok_or(Full::Gone)?;
+    let file = File::open(place.path.path().ok_or(Full::Gone)?)?;
+    if file.identity() == Some(place.identity) { Ok(file) } else { Err(Full::Gone) }
+}
+
+/// Keeps a place for as long as the process lives, in memory of its own.
+fn keep(place: Place) -> Option<()> {
     let access = libc::PROT_READ | libc::PROT_WRITE;
     let flags = libc::MAP_PRIVATE | libc::MAP_ANONYMOUS;
     // SAFETY: asks for new memory.
-    let memory = unsafe { libc::mmap(null_mut(), size_of::<Path>(), access, flags, -1, 0) };
+    let memory = unsafe { libc::mmap(null_mut(), size_of::<Place>(), access, flags, -1, 0) };
     if memory == libc::MAP_FAILED {
         return None;
     }
     // SAFETY: new memory of that size, aligned to a page, that nobody else knows yet.
-    unsafe { memory.cast::<Path>().write(path) };
-    PATH.store(memory.cast(), Release);
+    unsafe { memory.cast::<Place>().write(place) };
+    PLACE.store(memory.cast(), Release);
     Some(())
 }
 
@@ -118,24 +134,13 @@ fn make_file() -> Option<File> {
     for image in 0..10_000 {
         let (image, suffix) = (Decimal::of(image), spool::SUFFIX.as_bytes());
         let path = Path::of(&[directory, b"/", pid.bytes(), b"-", image.bytes(), suffix, b"\0"])?;
-        match create(path.path()?, libc::O_EXCL) {
-            Ok(file) => return keep(path).map(|()| file),
+        match File::open_with(path.path()?, libc::O_CREAT | libc::O_EXCL) {
+            Ok(file) => return keep(Place { path, identity: file.identity()? }).map(|()| file),
             Err(libc::EEXIST) => {}
             Err(_) => return None,
         }
     }
     None
-}
-
-/// Opens a file, which is made if it is not there; errno where it fails.
-fn create(path: &CStr, flags: c_int) -> Result<File, c_int> {
-    let flags = flags | libc::O_CREAT | libc::O_RDWR | libc::O_CLOEXEC;
-    // SAFETY: `path` ends in a zero byte.
-    match unsafe { libc::open(path.as_ptr(), flags, 0o600) } {
-        // SAFETY: errno is the thread's own.
-        file if file < 0 => Err(unsafe { *libc::__errno_location() }),
-        file => Ok(File(file)),
-    }
 }
 
 /// Makes the header.
@@ -175,13 +180,21 @@ fn map_shared(directory: &[u8]) {
     if shared().is_some() {
         return;
     }
-    let path = Path::of(&[directory, b"/", spool::SHARED.as_bytes(), b"\0"]);
-    let file = path.as_ref().and_then(Path::path).and_then(|path| create(path, 0).ok());
+    let file = open_shared(directory);
     if let Some(file) = file
-        && let Ok(shared) = file.reserve(0, 4096).and_then(|()| file.map(0, 4096))
+        && let Ok(shared) = file.reserve(0, Shared::BYTES).and_then(|()| file.map(0, Shared::BYTES))
     {
         PROGRAM.store(shared.cast(), Release);
     }
+}
+
+/// The file of [`Shared`] in a folder: the recorder's, or one that is made here. Two processes may make it at once.
+fn open_shared(directory: &[u8]) -> Option<File> {
+    let path = Path::of(&[directory, b"/", spool::SHARED.as_bytes(), b"\0"])?;
+    let path = path.path()?;
+    let ways = [0, libc::O_CREAT | libc::O_EXCL, 0];
+    let file = ways.into_iter().find_map(|flags| File::open_with(path, flags).ok())?;
+    file.is_safe(Path::of(&[directory, b"\0"])?.path()?).then_some(file)
 }
 
 /// What all processes of the program share; `None` before there is a file.
@@ -252,6 +265,10 @@ fn fresh(size: u64, of: Use) -> Option<&'static ChunkHeader> {
     if FULL.load(Relaxed) {
         return None;
     }
+    if !seccomp::allows_calls() {
+        _ = header.full.compare_exchange(0, Full::Seccomp as u32, Relaxed, Relaxed);
+        return None;
+    }
     let limit = LIMIT.load(Relaxed);
     let most = if keeps_last() && of == Use::More { limit - limit / RESERVE } else { limit };
     match take(size, most).and_then(|()| make(header, size)) {
@@ -275,7 +292,7 @@ fn fresh(size: u64, of: Use) -> Option<&'static ChunkHeader> {
 
 /// A part of the file for a chunk.
 fn make(header: &FileHeader, size: u64) -> Result<*mut ChunkHeader, Full> {
-    let file = File::open(path().ok_or(Full::Gone)?)?;
+    let file = reopen()?;
     let (address, offset) = match windows::cut(header, &file, size) {
         Some(part) => part,
         None => {
@@ -309,6 +326,21 @@ pub fn set_level(level: Level) {
 pub fn driver_watched(slots: u64) {
     if let Some(header) = header() {
         header.driver_slots.fetch_add(slots, Relaxed);
+    }
+}
+
+/// Counts a record that its thread could not write: a signal handler or a callback interrupted it while it wrote another.
+#[cold]
+pub fn count_unwritten() {
+    if let Some(header) = header() {
+        header.unwritten.fetch_add(1, Relaxed);
+    }
+}
+
+/// Counts a child that has this process's memory, and goes on without a recording.
+pub fn count_unrecorded_child() {
+    if let Some(shared) = shared() {
+        shared.unrecorded_children.fetch_add(1, Relaxed);
     }
 }
 

@@ -3,9 +3,9 @@
 //! What a place in Python code means costs a hundred times what finding it does: the same places
 //! are asked about once a second at most.
 
-use crate::texts;
+use crate::{seccomp, texts};
 use crate::writer::Writer;
-use interpose::{Published, SequenceLock};
+use interpose::{Loader, Published, SequenceLock};
 use pystack::{Interpreter, Place};
 use spool::PythonFrame;
 use std::ops::Range;
@@ -43,25 +43,24 @@ pub fn expect() {
     LOOKS.store(PATIENCE, Relaxed);
 }
 
-/// Looks for Python if it may be there, without the loader's help: in the middle of a call it would
-/// have the thread wait for one that is loading a library, and that thread may wait for the call.
-pub fn look() {
+/// Looks for Python if it may be there.
+pub fn look(loader: &Loader) {
     let looks = LOOKS.load(Relaxed);
     if looks == 0 {
         return;
     }
-    let done = PYTHON.get().is_some() || find(looks == 1);
+    let done = PYTHON.get().is_some() || find(loader, looks == 1);
     LOOKS.store(if done { 0 } else { looks - 1 }, Relaxed);
 }
 
 /// Looks for Python; false when it is being loaded, unless it is taken `anyway`.
-fn find(anyway: bool) -> bool {
-    let Some(runtime) = interpose::symbol(c"_PyRuntime") else { return true };
-    if !anyway && !interpose::is_loaded(runtime.addr()) {
+fn find(loader: &Loader, anyway: bool) -> bool {
+    let Some(runtime) = loader.symbol(c"_PyRuntime") else { return true };
+    if !anyway && !loader.is_loaded(runtime.addr()) {
         return false;
     }
-    if let Some(interpreter) = Interpreter::find_by(&interpose::symbol) {
-        let code = interpose::object_around(interpreter.address());
+    if let Some(interpreter) = Interpreter::find_by(&|name| loader.symbol(name)) {
+        let code = interpose::object_around(interpreter.address()).unwrap_or_default();
         PYTHON.set(Python { interpreter, code });
     }
     true
@@ -74,17 +73,17 @@ pub fn code() -> Range<usize> {
 
 /// Whether a condition is that of a GIL, and the kernel's id of the thread that holds it, 0 for unknown.
 pub fn gil_at(condition: usize) -> Option<u32> {
-    PYTHON.get()?.interpreter.gil_at(condition).map(|gil| gil.holder)
+    PYTHON.get().filter(|_| seccomp::allows_calls())?.interpreter.gil_at(condition).map(|gil| gil.holder)
 }
 
 /// An address in the library or program with the interpreter, if one is loaded.
-pub fn address() -> Option<usize> {
-    interpose::symbol(c"_PyRuntime").map(|runtime| runtime.addr())
+pub fn address(loader: &Loader) -> Option<usize> {
+    loader.symbol(c"_PyRuntime").map(|runtime| runtime.addr())
 }
 
 /// Whether the interpreter has no GIL.
-pub fn is_free_threaded() -> bool {
-    pystack::is_free_threaded(&interpose::symbol)
+pub fn is_free_threaded(loader: &Loader) -> bool {
+    pystack::is_free_threaded(&|name| loader.symbol(name))
 }
 
 /// Fills `frames` with the Python frames of the thread `holder`, which holds the GIL at a condition, innermost first; how
@@ -95,7 +94,7 @@ pub fn frames_of_holder(
     holder: u32,
     frames: &mut [PythonFrame; MOST],
 ) -> usize {
-    let Some(python) = PYTHON.get() else { return 0 };
+    let Some(python) = PYTHON.get().filter(|_| seccomp::allows_calls()) else { return 0 };
     let (now, mut count) = (interpose::monotonic(), 0);
     python.interpreter.holder_places(condition, holder, MOST, &mut |place| {
         if let (Some(frame), Some(kept)) = (meaning(python, writer, place, now), frames.get_mut(count)) {
@@ -108,7 +107,7 @@ pub fn frames_of_holder(
 
 /// Fills `frames` with the calling thread's Python frames, innermost first; how many there are.
 pub fn frames(writer: &mut Writer, frames: &mut [PythonFrame; MOST]) -> usize {
-    let Some(python) = PYTHON.get() else { return 0 };
+    let Some(python) = PYTHON.get().filter(|_| seccomp::allows_calls()) else { return 0 };
     let (now, mut count) = (interpose::monotonic(), 0);
     let mut trail = writer.rest().trail;
     python.interpreter.places(&mut trail, MOST, &mut |place| {
@@ -147,7 +146,7 @@ fn meaning(python: &Python, writer: &mut Writer, place: Place, now: i64) -> Opti
 ///
 /// # Safety
 ///
-/// The caller is the only thread of a fork's child.
+/// No thread of the child is known, as while it begins anew.
 pub unsafe fn forget() {
     // SAFETY: the caller's promise.
     unsafe { PYTHON.forked() };

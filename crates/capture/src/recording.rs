@@ -5,10 +5,10 @@ use crate::process::{self, STATE};
 use crate::unseen::unseen;
 use crate::writer::{self, Writer};
 use crate::{
-    control, cupti, driver, env, functions, hooks, listed, nvtx, places, preload, python, stacks, texts,
+    control, cupti, driver, env, functions, hooks, libraries, listed, made, nvtx, places, preload, python, stacks, texts,
     watched,
 };
-use interpose::Ns;
+use interpose::{Loader, Ns};
 use spool::{Level, Program};
 use std::ffi::c_int;
 use std::sync::atomic::Ordering::{AcqRel, Relaxed, Release, SeqCst};
@@ -40,15 +40,9 @@ pub fn driver_seen() {
     }
 }
 
-/// Something was looked up, as after a library was loaded: the locks of those that are new are watched.
-pub fn libraries_may_have_come() {
-    if process::header().is_some() {
-        unseen(|| writer::here(watched::look_through));
-    }
-}
-
 /// Starts recording in this process, once.
 pub fn start() {
+    interpose::begin_anew();
     unseen(|| {
         if !STARTED.swap(true, AcqRel) && process::open() {
             begin();
@@ -58,13 +52,13 @@ pub fn start() {
 
 /// Starts recording into the file that was just made.
 fn begin() {
+    // Libraries that are loaded meanwhile are looked through with it.
+    listed::choose();
     driver::prepare();
     stacks::begin();
     python::expect();
-    python::look();
     let scale = Scale::measured();
     set_thresholds(&scale);
-    listed::choose();
     writer::here(|writer| clock_records::begin(writer, &scale));
     let wanted = wanted();
     let has_cupti =
@@ -73,12 +67,11 @@ fn begin() {
     writer::here(|writer| {
         program(writer);
         nvtx::begin(writer);
-        watched::watch_locks(writer, true);
         if !preload::is_early() {
             cupti::note(writer, LATE);
         }
     });
-    preload::look_for_driver();
+    look_through_libraries();
     interpose::wrap_imports(&driver::linked);
     let is_on = writer::here(control::begin).unwrap_or(true);
     if !is_on {
@@ -87,6 +80,16 @@ fn begin() {
     interpose::set_recording(is_on);
     // SAFETY: `end` is a function of this library, which is never unloaded.
     unsafe { atexit(end) };
+}
+
+/// Looks through the libraries that are there.
+fn look_through_libraries() {
+    let Some(loader) = Loader::hold_at_start() else { return };
+    interpose::renew(&loader);
+    preload::look_for_driver(&loader);
+    writer::here(|writer| watched::look_through(&loader, writer));
+    drop(loader);
+    made::read_files();
 }
 
 unsafe extern "C" {
@@ -162,8 +165,7 @@ pub fn yield_cupti(was_used: bool) {
 }
 
 fn program(writer: &mut Writer) {
-    let mut room = [0; 4096];
-    let name = texts::intern(writer, stacks::program(&mut room));
+    let name = texts::intern(writer, stacks::program());
     let mut line = [0u8; 4096];
     let command = texts::intern(writer, command_line(&mut line));
     writer.append(Program::KIND, name, &[Program { command: command.into() }.bytes()]);
@@ -187,7 +189,12 @@ fn command_line(room: &mut [u8; 4096]) -> &[u8] {
 
 /// The program ends in an orderly way.
 pub extern "C-unwind" fn end() {
+    // A child that ran no handler of `fork` has its parent's.
+    if process::header().is_none() {
+        return;
+    }
     cupti::flush();
+    libraries::look();
     interpose::flush();
     writer::here(|writer| {
         cupti::end(writer);

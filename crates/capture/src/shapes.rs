@@ -58,6 +58,8 @@ shapes! {
     CaptureEnd,
     /// Another context becomes the thread's.
     SetContext,
+    /// `cuInit`
+    Initialize,
 }
 
 impl Shape {
@@ -123,6 +125,7 @@ impl Shape {
             ("cuCtxPopCurrent", Shape::SetContext),
             ("cuCtxCreate", Shape::SetContext),
             ("cuCtxDestroy", Shape::SetContext),
+            ("cuInit", Shape::Initialize),
         ];
         // cuMemcpy itself takes its direction from its addresses.
         let plain = name == b"cuMemcpy" || name == b"cuMemcpy_ptds";

@@ -1,10 +1,10 @@
 //! Where slow calls come from: native return addresses and Python frames, to be resolved later.
 
-use crate::unwind::{self, FRAME_POINTER_NUMBER, Frame};
+use crate::line::Line;
+use crate::unwind::{self, Frame};
 use crate::writer::Writer;
 use crate::{made, python, texts};
-use interpose::Ticks;
-use libc::{c_int, c_void};
+use interpose::{Loader, Published, Ticks};
 use spool::{Module, PythonFrame, Stack};
 use std::ops::Range;
 use std::sync::atomic::Ordering::Relaxed;
@@ -18,21 +18,14 @@ static SEEN: AtomicU64 = AtomicU64::new(0);
 
 /// Writes the stack of the calling thread, which just left a driver call.
 pub fn record(writer: &mut Writer, start: Ticks, end: Ticks) {
-    modules(writer);
-    python::look();
     let mut python = [PythonFrame::default(); python::MOST];
     let count = python::frames(writer, &mut python);
-    let mut native = Native { addresses: [0; MOST_NATIVE], count: 0, until: 0..0, last: Frame::default() };
+    let mut native = Native { addresses: [0; MOST_NATIVE], count: 0, until: 0..0 };
     if count > 0 {
         // Python's frames stand for the interpreter's own and for all outside of them.
         native.until = python::code();
     }
-    if !unwind::walk(Frame::here(), |frame| native.keep(frame)) {
-        native.count = 0;
-        // SAFETY: the callback only writes into `native`, which outlives the walk.
-        unsafe { _Unwind_Backtrace(keep, (&raw mut native).cast()) };
-        native.go_on();
-    }
+    unwind::walk(Frame::here(), |frame| native.keep(frame.address));
     let native = native.addresses.get(..native.count).unwrap_or_default();
     made::describe(writer, native);
     let python = python.get(..count).unwrap_or_default();
@@ -59,9 +52,10 @@ static OWN: (AtomicUsize, AtomicUsize) = (AtomicUsize::new(0), AtomicUsize::new(
 
 /// Recording begins.
 pub fn begin() {
-    let own = interpose::object_around(begin as *const () as usize);
+    let own = interpose::object_around(begin as *const () as usize).unwrap_or_default();
     OWN.0.store(own.start, Relaxed);
     OWN.1.store(own.end, Relaxed);
+    keep_program();
 }
 
 /// Fills `addresses` with the innermost return addresses of the calling thread outside of this library; how many there
@@ -69,11 +63,7 @@ pub fn begin() {
 pub fn native(addresses: &mut [u64]) -> usize {
     let own = OWN.0.load(Relaxed)..OWN.1.load(Relaxed);
     let mut innermost = Innermost { addresses, count: 0, own };
-    if !unwind::walk(Frame::here(), |frame| innermost.keep(frame.address)) {
-        innermost.count = 0;
-        // SAFETY: the callback only writes into `innermost`, which outlives the walk.
-        unsafe { _Unwind_Backtrace(keep_innermost, (&raw mut innermost).cast()) };
-    }
+    unwind::walk(Frame::here(), |frame| innermost.keep(frame.address));
     innermost.count
 }
 
@@ -97,110 +87,59 @@ impl Innermost<'_> {
     }
 }
 
-extern "C" fn keep_innermost(context: *mut c_void, data: *mut c_void) -> c_int {
-    // SAFETY: `native` passes its `Innermost`; the context is the unwinder's own.
-    let (innermost, address) = unsafe { (&mut *data.cast::<Innermost<'_>>(), _Unwind_GetIP(context)) };
-    if innermost.keep(address) { GO_ON } else { STOP }
-}
-
-/// The function that a walk of the unwinder's has come to.
-///
-/// # Safety
-///
-/// The context is the unwinder's own.
-unsafe fn frame_of(context: *mut c_void) -> Frame {
-    // SAFETY: the caller's promise; it has all registers that a function keeps for its caller.
-    unsafe {
-        Frame {
-            address: _Unwind_GetIP(context),
-            stack: _Unwind_GetCFA(context),
-            frame: _Unwind_GetGR(context, FRAME_POINTER_NUMBER),
-        }
-    }
-}
-
-/// What a walk's step returns to go on, and to end it (`_URC_NO_REASON`, `_URC_NORMAL_STOP`).
-const GO_ON: c_int = 0;
-const STOP: c_int = 5;
-
 struct Native {
     addresses: [u64; MOST_NATIVE],
     count: usize,
     /// The walk ends with the first frame in here.
     until: Range<usize>,
-    /// The last of them.
-    last: Frame,
 }
 
 impl Native {
-    /// Keeps a frame; false when the walk ends with it.
-    fn keep(&mut self, frame: Frame) -> bool {
+    /// Keeps a return address; false when the walk ends with it.
+    fn keep(&mut self, address: usize) -> bool {
         let Some(kept) = self.addresses.get_mut(self.count) else { return false };
-        *kept = frame.address as u64;
+        *kept = address as u64;
         self.count += 1;
-        self.last = frame;
-        !self.until.contains(&frame.address)
-    }
-
-    /// Goes on where the unwinder came to code of which it has no table.
-    fn go_on(&mut self) {
-        let is_over = self.count == 0 || self.until.contains(&self.last.address);
-        if is_over || !self.last.is_made() {
-            return;
-        }
-        while let Some(caller) = self.last.caller() {
-            if !self.keep(caller) {
-                return;
-            }
-        }
+        !self.until.contains(&address)
     }
 }
 
-#[link(name = "gcc_s")]
-unsafe extern "C" {
-    fn _Unwind_Backtrace(step: extern "C" fn(*mut c_void, *mut c_void) -> c_int, data: *mut c_void) -> c_int;
-    fn _Unwind_GetIP(context: *mut c_void) -> usize;
-    fn _Unwind_GetCFA(context: *mut c_void) -> usize;
-    fn _Unwind_GetGR(context: *mut c_void, register: c_int) -> usize;
-}
-
-extern "C" fn keep(context: *mut c_void, data: *mut c_void) -> c_int {
-    // SAFETY: `record` passes its `Native`; the context is the unwinder's own.
-    let (native, frame) = unsafe { (&mut *data.cast::<Native>(), frame_of(context)) };
-    if native.keep(frame) { GO_ON } else { STOP }
-}
-
-/// Writes which libraries lie where, if any was loaded since the last time.
-pub fn modules(writer: &mut Writer) {
-    let (loaded, _) = interpose::loaded();
+/// Writes which libraries lie where, if any was loaded since the last time; whether any was.
+pub fn modules(loader: &Loader, writer: &mut Writer) -> bool {
+    let (loaded, _) = loader.counts();
     if SEEN.swap(loaded, Relaxed) == loaded {
-        return;
+        return false;
     }
-    let (mut executable, mut has_python) = ([0; 4096], false);
-    let program = program(&mut executable);
-    interpose::each_library(&mut |library| {
-        let path = if library.path.is_empty() { program } else { library.path };
+    loader.each_library(&mut |library| {
+        let path = if library.path.is_empty() { program() } else { library.path };
         let record = Module {
             base: library.base as u64,
             start: library.addresses.start as u64,
             end: library.addresses.end as u64,
             seen: interpose::monotonic(),
         };
-        has_python |= path.windows(9).any(|part| part == b"libpython");
         let name = texts::intern(writer, path);
         writer.append(Module::KIND, name, &[record.bytes()]);
     });
-    if has_python {
-        python::expect();
-    }
-    made::look();
+    true
 }
 
-/// The program's path.
-pub fn program(room: &mut [u8; 4096]) -> &[u8] {
+/// The program's path, as it was when recording began.
+pub fn program() -> &'static [u8] {
+    PROGRAM.get().map_or(b"", Line::bytes)
+}
+
+static PROGRAM: Published<Line<4096>> = Published::new();
+
+/// Reads the program's path.
+fn keep_program() {
+    let mut room = [0; 4096];
     // SAFETY: writes at most `room.len()` bytes and says how many.
     let length = unsafe { libc::readlink(c"/proc/self/exe".as_ptr(), room.as_mut_ptr().cast(), room.len()) };
-    room.get(..usize::try_from(length).unwrap_or(0)).unwrap_or_default()
+    let path = usize::try_from(length).ok().and_then(|length| room.get(..length)).unwrap_or_default();
+    if let Some(line) = Line::of(&[path]) {
+        PROGRAM.set(line);
+    }
 }
 
 /// In a fork's child: its file holds no module yet.
@@ -212,6 +151,19 @@ pub fn forget() {
 #[cfg(all(test, not(miri)))]
 mod tests {
     use super::*;
+    use libc::{c_int, c_void};
+
+    #[link(name = "gcc_s")]
+    unsafe extern "C" {
+        fn _Unwind_Backtrace(
+            step: extern "C" fn(*mut c_void, *mut c_void) -> c_int,
+            data: *mut c_void,
+        ) -> c_int;
+        fn _Unwind_GetIP(context: *mut c_void) -> usize;
+    }
+
+    /// What a step of the unwinder's returns to go on (`_URC_NO_REASON`).
+    const GO_ON: c_int = 0;
 
     /// The frames by the kept rules, and by the unwinder alone.
     #[inline(never)]

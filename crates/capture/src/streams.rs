@@ -88,7 +88,8 @@ fn number(writer: &mut Writer, stream: u64) {
 }
 
 fn write(writer: &mut Writer, stream: u64, context: *mut c_void) {
-    if let Some((context, number)) = cupti::numbers(context, stream) {
+    // SAFETY: the driver names this context as the stream's, or as the thread's current one.
+    if let Some((context, number)) = unsafe { cupti::numbers(context, stream) } {
         let tid = writer.rest().tid;
         let record = StreamNumber { stream, at: interpose::now(), context, tid };
         writer.append(StreamNumber::KIND, number, &[record.bytes()]);

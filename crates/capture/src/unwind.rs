@@ -1,24 +1,18 @@
-//! The frames of the calling thread.
+//! The frames of the calling thread, by nothing that another thread could hold: the table of objects, the unwind tables of
+//! those that the thread is in, and its own stack.
 //!
-//! The unwinder of the C compiler reads the tables of each function anew, which takes 0.1 µs a frame, and several times that
-//! where the program has used the caches meanwhile. So what a table says of a return address is kept: a thread returns to
-//! the same ones. In a PyTorch training the unwinder's part of the processor time fell to a fifth (H200 and H100 hosts).
-//! Where a table says something that is not kept, the unwinder walks instead.
+//! To read the table of a function anew takes 0.1 µs a frame, and several times that where the program has used the caches
+//! meanwhile. So what a table says of a return address is kept: a thread returns to the same ones. In a PyTorch training
+//! stacks' part of the processor time fell to a fifth of the C compiler's unwinder's (H200 and H100 hosts).
 //!
-//! The unwinder itself ends at code that was made while the program ran and was not registered with it. The frame pointer
-//! leads to the caller; from there on the unwind tables of libraries do again.
-//!
-//! There the stack is read through the kernel: the walk ends where the chain of frame pointers does.
+//! Code that was made while the program ran has no table here. The frame pointer leads to the caller; from there on the
+//! tables of libraries do again. There the stack is read through the kernel: the walk ends where the chain of frame pointers
+//! does.
 
+use crate::seccomp;
 use std::arch::asm;
 
-use interpose::{Base, CallerRule, SequenceLock};
-
-/// The DWARF number of the frame pointer, as the unwinder takes it.
-#[cfg(target_arch = "x86_64")]
-pub const FRAME_POINTER_NUMBER: i32 = 6;
-#[cfg(target_arch = "aarch64")]
-pub const FRAME_POINTER_NUMBER: i32 = 29;
+use interpose::{Base, CallerRule, Place, SequenceLock};
 
 /// Largest frame that is believed: no thread has a larger stack by default.
 const LARGEST: usize = 8 << 20;
@@ -56,20 +50,8 @@ impl Frame {
     }
 
     /// Whether it is of code that no library or program contains.
-    pub fn is_made(&self) -> bool {
-        interpose::object_around(self.address.wrapping_sub(1)).is_empty()
-    }
-
-    /// Its caller's, if it can be found.
-    pub fn caller(&self) -> Option<Frame> {
-        // SAFETY: the calling thread will return to this address.
-        let rule = unsafe { interpose::caller_rule(self.address.wrapping_sub(1)) };
-        let caller = match rule {
-            Some(rule) => self.by(rule),
-            None if self.is_made() => self.by_frame_pointer(),
-            None => None,
-        }?;
-        (caller.stack > self.stack && is_behind_call(caller.address)).then_some(caller)
+    fn is_made(&self) -> bool {
+        interpose::object_around(self.address.wrapping_sub(1)).is_some_and(|object| object.is_empty())
     }
 
     /// By the chain of frame pointers: the caller's lies where this one points, and the return address
@@ -80,64 +62,106 @@ impl Frame {
             if sane && self.frame.is_multiple_of(8) { words(self.frame)? } else { return None };
         Some(Frame { address, stack: self.frame.wrapping_add(16), frame })
     }
+}
 
-    /// As the unwind table of its library says.
-    fn by(&self, rule: CallerRule) -> Option<Frame> {
-        let from = match rule.from {
-            Base::Stack => self.stack,
-            Base::Frame => self.frame,
-        };
-        let stack = from.wrapping_add_signed(rule.stack as isize);
-        let saved = |offset: i64| word(stack.wrapping_add_signed(offset as isize));
-        let frame = rule.frame.map_or(Some(self.frame), saved)?;
-        Some(Frame { address: saved(rule.address?)?, stack, frame })
-    }
+/// A walk from function to caller.
+struct Walk {
+    frame: Frame,
+    /// The innermost frame's stack pointer, on the stack that the walk is on.
+    innermost: usize,
+    /// That of the code when the walk began.
+    epoch: u64,
+    /// The frame's function was interrupted: its address is that of its next instruction, not behind a call.
+    is_interrupted: bool,
 }
 
 /// Passes a function at work and those that it was called by to `keep`, innermost first, until that returns false or there
 /// are no more; false where it loses its way.
 pub fn walk(innermost: Frame, mut keep: impl FnMut(Frame) -> bool) -> bool {
-    let (_, unloaded) = interpose::loaded();
-    let mut frame = innermost;
-    while keep(frame) {
-        let Some(rule) = known_rule(frame.address.wrapping_sub(1), unloaded) else { return false };
-        let Some(address) = rule.address else { return true };
-        let from = match rule.from {
-            Base::Stack => frame.stack,
-            Base::Frame => frame.frame,
+    let Some(epoch) = interpose::code_epoch() else { return false };
+    let mut walk = Walk { frame: innermost, innermost: innermost.stack, epoch, is_interrupted: false };
+    while keep(walk.frame) {
+        let address = walk.frame.address.wrapping_sub(usize::from(!walk.is_interrupted));
+        let went_on = match known_rule(address, walk.epoch) {
+            Some(CallerRule { address: None, .. }) => return true,
+            Some(rule) => walk.by(rule),
+            None => walk.by_frame_pointer(),
         };
-        let stack = from.wrapping_add_signed(rule.stack as isize);
-        let saved = |offset: i64| {
-            let at = stack.wrapping_add_signed(offset as isize);
-            let is_near = stack.wrapping_sub(innermost.stack) < LARGEST;
-            let is_between = is_near && (frame.stack..stack).contains(&at) && at.is_multiple_of(8);
-            // SAFETY: the function's table says that it saved a register there, on the calling thread's stack, and it is still
-            // at work: the unwinder reads the same word.
-            is_between.then(|| unsafe { std::ptr::with_exposed_provenance::<usize>(at).read() })
-        };
-        let outer = rule.frame.map_or(Some(frame.frame), saved);
-        let (Some(address), Some(outer)) = (saved(address), outer) else { return false };
-        frame = Frame { address, stack, frame: outer };
+        if went_on.is_none() {
+            return false;
+        }
     }
     true
+}
+
+impl Walk {
+    /// Goes to the caller, as the unwind table says.
+    fn by(&mut self, rule: CallerRule) -> Option<()> {
+        let CallerRule { stack, is_saved, frame, address, is_signal } = rule;
+        let at = self.place(stack, 0)?;
+        let caller = if is_saved { self.word(at, usize::MAX)? } else { at };
+        let saved = |place: Place| self.word(self.place(place, caller)?, caller);
+        let outer = frame.map_or(Some(self.frame.frame), saved)?;
+        let address = saved(address?)?;
+        if is_signal {
+            // It may have run on a stack of its own.
+            self.innermost = caller;
+        } else if caller <= self.frame.stack {
+            return None;
+        }
+        self.frame = Frame { address, stack: caller, frame: outer };
+        self.is_interrupted = is_signal;
+        Some(())
+    }
+
+    /// Where a place is.
+    fn place(&self, Place { base, offset }: Place, caller: usize) -> Option<usize> {
+        let from = match base {
+            Base::Stack => self.frame.stack,
+            Base::Frame => self.frame.frame,
+            Base::Caller => caller,
+        };
+        Some(from.wrapping_add_signed(offset as isize)).filter(|at| at.is_multiple_of(8))
+    }
+
+    /// The word that the function saved there: in its frame, which the caller's stack pointer ends; a signal's frame and a
+    /// function that aligns its stack end somewhere else.
+    fn word(&self, at: usize, caller: usize) -> Option<usize> {
+        let near = self.frame.stack.saturating_add(LARGEST);
+        let is_within = (self.frame.stack..near).contains(&at) && (at < caller || caller < self.frame.stack);
+        let is_near = at.wrapping_sub(self.innermost) < LARGEST;
+        // SAFETY: the function's table says that it saved a register there, on the calling thread's stack, and it is still
+        // at work: an unwinder reads the same word.
+        (is_within && is_near).then(|| unsafe { std::ptr::with_exposed_provenance::<usize>(at).read() })
+    }
+
+    /// Goes to the caller by the chain of frame pointers, in code that was made at run time.
+    fn by_frame_pointer(&mut self) -> Option<()> {
+        let caller = (seccomp::allows_calls() && self.frame.is_made()).then(|| self.frame.by_frame_pointer()).flatten()?;
+        if caller.stack <= self.frame.stack || !is_behind_call(caller.address) {
+            return None;
+        }
+        (self.frame, self.is_interrupted) = (caller, false);
+        Some(())
+    }
 }
 
 /// Places for the rules of return addresses. Each address has two; where others have both, it takes the first from one.
 const RULES: usize = 4096;
 
-/// Each the address, how many libraries were unloaded before it was asked about, and the rule in two words.
+/// Each the address, the epoch of the code in which it was asked about, and the rule in two words.
 static KNOWN: [SequenceLock<4>; RULES] = [const { SequenceLock::new() }; RULES];
 
 /// The rule for an address within a function that the calling thread is in.
-fn known_rule(address: usize, unloaded: u64) -> Option<CallerRule> {
-    // Another library may have the addresses of one that was unloaded.
-    let key = [address as u64, unloaded];
+fn known_rule(address: usize, epoch: u64) -> Option<CallerRule> {
+    // Other code may have the addresses of what went.
+    let key = [address as u64, epoch];
     let place = (address.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 40) % RULES;
     let places = [&KNOWN[place], &KNOWN[place ^ 1]];
     let mut free = places[0];
     for known in places {
         match known.read() {
-            Some([at, when, one, other]) if [at, when] == key => return Some(unpacked([one, other])),
+            Some([at, when, one, other]) if [at, when] == key => return unpacked([one, other]),
             Some([0, ..]) => free = known,
             _ => {}
         }
@@ -150,38 +174,47 @@ fn known_rule(address: usize, unloaded: u64) -> Option<CallerRule> {
     Some(rule)
 }
 
-/// Bits of an offset in a word: the low ones of each half.
+/// Bits of an offset in half a word: the low ones. What it is counted from is above them; zeros where there is no place.
 const OFFSET: u32 = 30;
-/// That there is an offset.
-const THERE: u32 = 1 << OFFSET;
-/// That the caller's stack pointer is counted from the frame pointer.
-const BY_FRAME: u32 = 1 << 31;
 
-/// A rule as two words; `None` where an offset is too large.
-fn packed(CallerRule { from, stack, frame, address }: CallerRule) -> Option<[u64; 2]> {
-    let half = |offset: Option<i64>| {
-        let Some(offset) = offset else { return Some(0) };
+/// A rule as two words: the places of the caller's stack pointer, the return address and the frame pointer, and facts;
+/// `None` where an offset is too large.
+fn packed(CallerRule { stack, is_saved, frame, address, is_signal }: CallerRule) -> Option<[u64; 2]> {
+    let half = |place: Option<Place>| {
+        let Some(Place { base, offset }) = place else { return Some(0) };
         let fits = (-(1 << (OFFSET - 1))..1 << (OFFSET - 1)).contains(&offset);
-        fits.then_some(offset as u32 & (THERE - 1) | THERE)
+        let base = match base {
+            Base::Stack => 1,
+            Base::Frame => 2,
+            Base::Caller => 3,
+        };
+        fits.then_some(base << OFFSET | offset as u32 & ((1 << OFFSET) - 1))
     };
-    let from = if from == Base::Frame { BY_FRAME } else { 0 };
     let pair = |high: u32, low: u32| u64::from(high) << 32 | u64::from(low);
-    Some([pair(half(Some(stack))? | from, half(address)?), pair(half(frame)?, 0)])
+    let facts = u32::from(is_saved) | u32::from(is_signal) << 1;
+    Some([pair(half(Some(stack))?, half(address)?), pair(half(frame)?, facts)])
 }
 
-fn unpacked([one, other]: [u64; 2]) -> CallerRule {
-    let offset = |half: u64| {
+/// The rule that two words say; `None` where they say none.
+fn unpacked([one, other]: [u64; 2]) -> Option<CallerRule> {
+    let place = |half: u64| {
         let half = half as u32;
+        let base = match half >> OFFSET {
+            1 => Base::Stack,
+            2 => Base::Frame,
+            3 => Base::Caller,
+            _ => return None,
+        };
         let shift = u32::BITS - OFFSET;
-        (half & THERE != 0).then_some(i64::from((half << shift).cast_signed() >> shift))
+        Some(Place { base, offset: i64::from((half << shift).cast_signed() >> shift) })
     };
-    let from = if (one >> 32) as u32 & BY_FRAME != 0 { Base::Frame } else { Base::Stack };
-    CallerRule {
-        from,
-        stack: offset(one >> 32).unwrap_or(0),
-        frame: offset(other >> 32),
-        address: offset(one),
-    }
+    Some(CallerRule {
+        stack: place(one >> 32)?,
+        is_saved: other & 1 != 0,
+        frame: place(other >> 32),
+        address: place(one),
+        is_signal: other & 2 != 0,
+    })
 }
 
 /// In a fork's child: a thread that was writing a rule is not here.
@@ -221,17 +254,22 @@ mod tests {
 
     #[test]
     fn rules_are_kept_as_they_are() {
-        for from in [Base::Stack, Base::Frame] {
-            for stack in [8, 16, 4096, (1 << 29) - 1] {
-                for saved in [None, Some(-8), Some(-16), Some(0), Some(-(1 << 29))] {
-                    let rule = CallerRule { from, stack, frame: saved, address: Some(-8) };
-                    assert_eq!(packed(rule).map(unpacked), Some(rule));
-                    let rule = CallerRule { from, stack, frame: None, address: saved };
-                    assert_eq!(packed(rule).map(unpacked), Some(rule));
+        let places = |offset: i64| [Base::Stack, Base::Frame, Base::Caller].map(|base| Place { base, offset });
+        let offsets = [-(1 << 29), -16, -8, 0, 8, 16, 4096, (1 << 29) - 1];
+        for stack in offsets.into_iter().flat_map(places) {
+            for saved in offsets.into_iter().flat_map(places).map(Some).chain([None]) {
+                for fact in [false, true] {
+                    let rule =
+                        CallerRule { stack, is_saved: fact, frame: saved, address: None, is_signal: !fact };
+                    assert_eq!(packed(rule).and_then(unpacked), Some(rule));
+                    let rule = CallerRule { frame: None, address: saved, ..rule };
+                    assert_eq!(packed(rule).and_then(unpacked), Some(rule));
                 }
             }
         }
-        let large = CallerRule { from: Base::Stack, stack: 1 << 29, frame: None, address: None };
+        let stack = Place { base: Base::Stack, offset: 1 << 29 };
+        let large = CallerRule { stack, is_saved: false, frame: None, address: None, is_signal: false };
         assert_eq!(packed(large), None);
+        assert_eq!(unpacked([0, 0]), None);
     }
 }

@@ -1,8 +1,8 @@
 //! The libraries whose locks are watched: the driver and the listed ones, and in another way the program and all others.
 
 use crate::writer::Writer;
-use crate::{cupti, listed, process, python, texts};
-use interpose::{Library, Site};
+use crate::{cupti, listed, made, process, python, stacks, texts};
+use interpose::{Library, Loader, Site};
 use std::sync::atomic::Ordering::Relaxed;
 use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64};
 
@@ -17,20 +17,27 @@ const MOST_SITES: usize = 32;
 static SITES: [AtomicU32; MOST_SITES] = [const { AtomicU32::new(0) }; MOST_SITES];
 static SITE_COUNT: AtomicU32 = AtomicU32::new(0);
 
-/// Looks through libraries that were loaded since the last time.
-pub fn look_through(writer: &mut Writer) {
-    let (loaded, _) = interpose::loaded();
+/// Looks through libraries that were loaded since the last time; whether files of new ones are to be read, once nobody holds
+/// the list.
+pub fn look_through(loader: &Loader, writer: &mut Writer) -> bool {
+    let (loaded, _) = loader.counts();
     if SEEN.load(Relaxed) == loaded {
-        return;
+        return false;
+    }
+    let are_new = stacks::modules(loader, writer);
+    if are_new {
+        made::look(loader);
     }
     let patient = UNFINISHED.load(Relaxed) < PATIENCE;
-    let (watched, wrapped) = (watch_locks(writer, patient), interpose::wrap_late_imports(patient));
+    let watched = watch_locks(loader, writer, patient);
+    let wrapped = interpose::wrap_late_imports(loader, patient);
     if !patient || watched && wrapped {
         UNFINISHED.store(0, Relaxed);
         SEEN.store(loaded, Relaxed);
     } else {
         UNFINISHED.fetch_add(1, Relaxed);
     }
+    are_new
 }
 
 /// Libraries that stay as they are, by beginnings of their names. The C library and its loader: what they do among
@@ -62,25 +69,25 @@ const NO_GIL: &[u8] = b"this Python is a free-threaded build: it has no GIL, so 
 
 /// Watches the locks of the driver and the listed libraries, then those of the program and all others, as far as they are
 /// loaded; false where one is half loaded.
-pub fn watch_locks(writer: &mut Writer, patient: bool) -> bool {
-    let driver = interpose::watch(patient, &mut |library| {
+fn watch_locks(loader: &Loader, writer: &mut Writer, patient: bool) -> bool {
+    let driver = interpose::watch(loader, patient, &mut |library| {
         let name = library.name();
         is_driver(name).then(|| Site::Driver(site(texts::intern(writer, name))))
     });
     process::driver_watched(driver.changed as u64);
-    let listed = interpose::watch(patient, &mut |library| {
+    let listed = interpose::watch(loader, patient, &mut |library| {
         let name = library.name();
         listed::is_listed(name).then(|| Site::Listed(site(texts::intern(writer, name))))
     });
-    let interpreter = python::address();
-    let others = interpose::watch(patient, &mut |library| {
+    let interpreter = python::address(loader);
+    let others = interpose::watch(loader, patient, &mut |library| {
         let is_interpreter = interpreter.is_some_and(|address| library.addresses.contains(&address));
         is_other(library).then_some(if is_interpreter { Site::Interpreter } else { Site::Program })
     });
     if interpreter.is_some() {
         python::expect();
-        python::look();
-        note_free_threaded(writer);
+        python::look(loader);
+        note_free_threaded(loader, writer);
     }
     !driver.unfinished && !listed.unfinished && !others.unfinished
 }
@@ -96,8 +103,8 @@ fn is_other(library: &Library<'_>) -> bool {
     !left && !is_driver(name) && !listed::is_listed(name) && !library.addresses.contains(&own)
 }
 
-fn note_free_threaded(writer: &mut Writer) {
-    if !FREE_THREADED.load(Relaxed) && python::is_free_threaded() {
+fn note_free_threaded(loader: &Loader, writer: &mut Writer) {
+    if !FREE_THREADED.load(Relaxed) && python::is_free_threaded(loader) {
         FREE_THREADED.store(true, Relaxed);
         cupti::note(writer, NO_GIL);
     }

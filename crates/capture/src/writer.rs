@@ -292,10 +292,11 @@ pub fn ended(thread: &'static Thread) {
 /// thread's stack.
 #[inline]
 pub fn with<R>(thread: &'static Thread, write: impl FnOnce(&mut Writer) -> R) -> Option<R> {
+    // A child that ran no handler of `fork` has its parent's slots, and no file.
+    process::header()?;
     let slot = Slot::of(thread);
     let fresh = thread.is_unplaced();
     if fresh {
-        process::header()?;
         slot.hand_over(thread);
     }
     slot.with(|writer| {
@@ -366,8 +367,13 @@ impl Writer {
         let (rest, tid) = (RESTS.0[thread.place()].get(), thread.tid());
         // SAFETY: the place is the thread's.
         if self.rest.is_null() || unsafe { (*rest).tid } != tid {
-            // SAFETY: as above.
-            unsafe { *rest = Rest { thread: Some(thread), tid, ..Rest::new() } };
+            // SAFETY: as above. Zeros are a rest that is new, whose many bytes are not made on the thread's stack, which may be
+            // small.
+            let rest = unsafe {
+                rest.write_bytes(0, 1);
+                &mut *rest
+            };
+            (rest.thread, rest.tid) = (Some(thread), tid);
             *self = Writer { end: End::NONE, stream: NO_STREAM, until: 0, rest };
         }
     }

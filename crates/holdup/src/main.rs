@@ -5,11 +5,13 @@ mod commands;
 mod failure;
 mod input;
 mod interrupt;
+mod links;
 #[cfg(target_os = "linux")]
 mod memory;
 mod model;
 mod output;
 mod progress;
+mod readers;
 mod save;
 #[cfg(target_os = "linux")]
 mod size;

@@ -1,7 +1,9 @@
 //! Writing files and directories atomically.
 
 use crate::failure::{Failure, operating_system};
+use crate::links;
 use crate::output;
+use crate::readers::Readers;
 use std::fs::File;
 use std::io::{self, BufWriter, Write};
 use std::path::{Path, PathBuf};
@@ -24,13 +26,15 @@ pub struct Target {
 }
 
 impl Target {
-    /// Prepares to write `path`, before the work: a file that exists is only replaced when that is
+    /// Prepares to write `path` for these readers, before the work: a file that exists is only replaced when that is
     /// wanted, and the directory must let itself be written to.
-    pub fn new(path: &Path, replace: bool) -> Result<Target, Failure> {
+    pub fn new(path: &Path, replace: bool, readers: Readers) -> Result<Target, Failure> {
+        links::check(path)?;
         if !replace && path.symlink_metadata().is_ok() {
             return Err(exists(path));
         }
-        let temporary = builder(0o666).tempfile_in(parent(path)).map_err(|error| unwritable(path, &error))?;
+        let temporary = builder(readers.file_mode()).tempfile_in(parent(path));
+        let temporary = temporary.map_err(|error| unwritable(path, &error))?;
         Ok(Target { path: path.to_owned(), temporary, replace })
     }
 
@@ -85,10 +89,10 @@ pub fn page(page: &page::Page, target: Option<Target>) -> Result<(), Failure> {
 
 /// A folder that gets files of any depth, each replaced at once: of this machine, or in a bucket.
 pub enum Place {
-    /// Of this machine.
-    Folder(PathBuf),
+    /// Of this machine, and who may read its files.
+    Folder(PathBuf, Readers),
     /// With its address.
-    Bucket(String, Box<bucket::Folder>),
+    Bucket(String, Box<bucket::Folder>, Readers),
 }
 
 /// Where files are kept that a bucket did not take.
@@ -96,11 +100,11 @@ const UNSENT: &str = "digests-not-sent";
 
 impl Place {
     /// Makes the folder, and checks before the work that it can be written to.
-    pub fn new(name: &str) -> Result<Place, Failure> {
+    pub fn new(name: &str, readers: Readers) -> Result<Place, Failure> {
         if bucket::is_address(name) {
             let folder = bucket::Folder::open(name, bucket::Access::of_environment());
             return folder
-                .map(|folder| Place::Bucket(name.to_owned(), Box::new(folder)))
+                .map(|folder| Place::Bucket(name.to_owned(), Box::new(folder), readers))
                 .map_err(|error| Failure::Message(format!("{name}: {error}")));
         }
         if name.contains("://") {
@@ -108,20 +112,23 @@ impl Place {
             return Err(Failure::Message(message));
         }
         let path = PathBuf::from(name);
+        links::check(&path)?;
         std::fs::create_dir_all(&path).map_err(|error| unwritable(&path, &error))?;
-        builder(0o666).tempfile_in(&path).map_err(|error| unwritable(&path, &error))?;
-        Ok(Place::Folder(path))
+        builder(0o600).tempfile_in(&path).map_err(|error| unwritable(&path, &error))?;
+        Ok(Place::Folder(path, readers))
     }
 
     /// Writes files, or replaces them. If a bucket does not take them all, they are written into a folder of this machine instead.
     pub fn put(&self, files: &[(String, Vec<u8>)]) -> Result<(), Failure> {
-        let locally = |folder: &Path| files.iter().try_for_each(|(name, bytes)| put(folder, name, bytes));
+        let locally = |folder: &Path, readers: &Readers| {
+            files.iter().try_for_each(|(name, bytes)| put(folder, name, bytes, *readers))
+        };
         match self {
-            Place::Folder(path) => locally(path),
-            Place::Bucket(address, folder) => {
+            Place::Folder(path, readers) => locally(path, readers),
+            Place::Bucket(address, folder, readers) => {
                 let sent = files.iter().try_for_each(|(name, bytes)| folder.put(name, bytes));
                 sent.map_err(|error| {
-                    let kept = match locally(Path::new(UNSENT)) {
+                    let kept = match locally(Path::new(UNSENT), readers) {
                         Ok(()) => format!("; the digests are in {UNSENT}: copy them, or repeat the command"),
                         Err(_) => String::from("; repeat the command"),
                     };
@@ -132,10 +139,10 @@ impl Place {
     }
 }
 
-fn put(folder: &Path, name: &str, bytes: &[u8]) -> Result<(), Failure> {
+fn put(folder: &Path, name: &str, bytes: &[u8], readers: Readers) -> Result<(), Failure> {
     let path = folder.join(name);
     std::fs::create_dir_all(parent(&path)).map_err(|error| unwritable(&path, &error))?;
-    Target::new(&path, true)?.write_with(|out| Ok(out.write_all(bytes)?))
+    Target::new(&path, true, readers)?.write_with(|out| Ok(out.write_all(bytes)?))
 }
 
 /// A directory to write.
@@ -145,15 +152,17 @@ pub struct Directory {
 }
 
 impl Directory {
-    /// Prepares to write `path`: what is there is only replaced when that is wanted and `is_ours` knows it for
-    /// something that may go.
+    /// Prepares to write `path` for these readers: what is there is only replaced when that is wanted and `is_ours`
+    /// knows it for something that may go.
     pub fn new(
         path: &Path,
         replace: bool,
+        readers: Readers,
         is_ours: impl Fn(&Path) -> io::Result<bool>,
     ) -> Result<Directory, Failure> {
         // A slash behind the name would stay in the way of renaming.
         let path: PathBuf = path.components().collect();
+        links::check(&path)?;
         if path.symlink_metadata().is_ok() {
             if !replace {
                 return Err(exists(&path));
@@ -163,8 +172,8 @@ impl Directory {
                 return Err(Failure::of(&path, problem));
             }
         }
-        let temporary =
-            builder(0o777).tempdir_in(parent(&path)).map_err(|error| unwritable(&path, &error))?;
+        let temporary = builder(readers.folder_mode()).tempdir_in(parent(&path));
+        let temporary = temporary.map_err(|error| unwritable(&path, &error))?;
         Ok(Directory { path, temporary })
     }
 
@@ -216,8 +225,7 @@ fn parent(output: &Path) -> &Path {
     output.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."))
 }
 
-/// Temporary names, gone if anything fails; with the permissions that any new file or directory gets, less the umask:
-/// what is temporary is private otherwise.
+/// Temporary names, gone if anything fails; with these permissions, less the umask.
 fn builder(mode: u32) -> Builder<'static, 'static> {
     let mut builder = Builder::new();
     builder.prefix(".holdup-").suffix(".tmp");

@@ -29,6 +29,21 @@ const COPY: [CopyKind; 11] = [
 const SYNC: [SyncKind; 5] =
     [SyncKind::Unknown, SyncKind::Event, SyncKind::StreamWaitEvent, SyncKind::Stream, SyncKind::Context];
 
+/// As [`memory`]; `None` for a number that is none of them.
+pub(crate) fn known_memory(number: u32) -> Option<MemoryKind> {
+    MEMORY.get(number as usize).copied()
+}
+
+/// As [`copy`]; `None` for a number that is none of them.
+pub(crate) fn known_copy(number: u32) -> Option<CopyKind> {
+    COPY.get(number as usize).copied()
+}
+
+/// As [`sync`]; `None` for a number that is none of them.
+pub(crate) fn known_sync(number: u32) -> Option<SyncKind> {
+    SYNC.get(number as usize).copied()
+}
+
 /// `CUpti_ActivityMemoryKind`
 pub(crate) fn memory(number: i64) -> MemoryKind {
     nth(&MEMORY, number)

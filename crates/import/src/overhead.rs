@@ -16,10 +16,15 @@ const NAMES: [&str; 10] = [
 
 /// The name of a value of CUPTI's own enumeration, which keeps its later kinds in the high half.
 pub(crate) fn cupti(kind: i64) -> &'static str {
+    known_cupti(kind).unwrap_or(NAMES[0])
+}
+
+/// As [`cupti`]; `None` for a value that is none of them.
+pub(crate) fn known_cupti(kind: i64) -> Option<&'static str> {
     match kind {
-        1 => NAMES[1],
-        _ if kind & 0xffff == 0 && (1..=8).contains(&(kind >> 16)) => NAMES[(kind >> 16) as usize + 1],
-        _ => NAMES[0],
+        0 | 1 => Some(NAMES[kind as usize]),
+        _ if kind & 0xffff == 0 && (1..=8).contains(&(kind >> 16)) => Some(NAMES[(kind >> 16) as usize + 1]),
+        _ => None,
     }
 }
 

@@ -16,7 +16,12 @@ static COUNT: AtomicUsize = AtomicUsize::new(0);
 
 /// What a program gets for a function of the driver: a wrapper that records its calls where they are worth it, else
 /// the function itself. The wrapper of `cuGetProcAddress` wraps what that returns.
-pub fn wrap(name: &CStr, real: *mut c_void) -> *mut c_void {
+///
+/// # Safety
+///
+/// `real` is null, or the driver's or the runtime's function of that name, or one that stands for it: its arguments are
+/// integers and pointers, and it stays loaded.
+pub unsafe fn wrap(name: &CStr, real: *mut c_void) -> *mut c_void {
     let name = recorded_functions::known_as(name);
     let bytes = name.to_bytes();
     if real.is_null() {

@@ -3,7 +3,7 @@
 use libc::{c_int, c_void, dl_phdr_info};
 use std::ffi::CStr;
 use std::mem::offset_of;
-use std::ops::{ControlFlow, Range};
+use std::ops::Range;
 use std::sync::atomic::AtomicPtr;
 use std::sync::atomic::Ordering::Acquire;
 
@@ -131,56 +131,6 @@ pub fn is_writable(place: *mut *mut c_void) -> bool {
     code >= 0 || failure != libc::EFAULT
 }
 
-/// Calls `visit` with each loaded object until it breaks.
-pub fn each_object(visit: &mut dyn FnMut(Object<'_>) -> ControlFlow<()>) {
-    let mut visit = visit;
-    // SAFETY: `step` gets a pointer to `visit`, which outlives the walk.
-    unsafe { dl_iterate_phdr(step, (&raw mut visit).cast()) };
-}
-
-unsafe extern "C-unwind" {
-    /// The C library's, which a cancellation passes through as it should.
-    fn dl_iterate_phdr(
-        step: unsafe extern "C-unwind" fn(*mut dl_phdr_info, usize, *mut c_void) -> c_int,
-        data: *mut c_void,
-    ) -> c_int;
-}
-
-unsafe extern "C-unwind" fn step(info: *mut dl_phdr_info, _: usize, data: *mut c_void) -> c_int {
-    type Visit<'a> = &'a mut dyn FnMut(Object<'_>) -> ControlFlow<()>;
-    // SAFETY: the loader's description is valid during the call; `each_object` passes its `visit`.
-    let (info, visit) = unsafe { (&*info, &mut *data.cast::<Visit<'_>>()) };
-    visit(Object { info }).is_break().into()
-}
-
-/// How many objects were loaded and unloaded since the process began.
-pub fn counts() -> (u64, u64) {
-    let mut counts = (0, 0);
-    each_object(&mut |object| {
-        counts = (object.info.dlpi_adds, object.info.dlpi_subs);
-        ControlFlow::Break(())
-    });
-    counts
-}
-
-/// What `ask` says of the object that contains an address; `None` if there is no such object.
-fn of_object_at<R>(address: usize, ask: impl Fn(&Object<'_>) -> R) -> Option<R> {
-    let mut answer = None;
-    each_object(&mut |object| {
-        if !object.contains(address) {
-            return ControlFlow::Continue(());
-        }
-        answer = Some(ask(&object));
-        ControlFlow::Break(())
-    });
-    answer
-}
-
-/// The addresses of the object that contains an address; none if there is no such object.
-pub fn range_around(address: usize) -> Range<usize> {
-    of_object_at(address, |object| object.range()).unwrap_or(0..0)
-}
-
 /// Where the unwind table of a library or program lies.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct UnwindTable {
@@ -190,54 +140,22 @@ pub struct UnwindTable {
     pub end: usize,
 }
 
-/// The unwind table of the object that contains an address.
-pub fn unwind_table(address: usize) -> Option<UnwindTable> {
-    of_object_at(address, |object| object.unwind_table()).flatten()
-}
-
-/// A function or variable that an object makes public: the first in the order in which they were loaded.
-/// The loader itself is not asked: the caller would wait for a thread that is loading a library.
-pub fn symbol(name: &CStr) -> Option<*mut c_void> {
-    first_symbol(name, &|_| true)
-}
-
-/// As [`symbol`], of the objects that an address does not lie in.
-pub fn symbol_outside(name: &CStr, address: usize) -> Option<*mut c_void> {
-    first_symbol(name, &|object| !object.contains(address))
-}
-
-fn first_symbol(name: &CStr, wanted: &dyn Fn(&Object<'_>) -> bool) -> Option<*mut c_void> {
-    let hash = gnu_hash(name);
-    let mut found = None;
-    each_object(&mut |object| {
-        found = if wanted(&object) { object.symbol(name, hash) } else { None };
-        if found.is_some() { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
-    });
-    found
-}
-
-/// Calls `visit` with the function or variable of that name in each object that makes one public.
-pub fn each_symbol(name: &CStr, visit: &mut dyn FnMut(*mut c_void)) {
-    let hash = gnu_hash(name);
-    each_object(&mut |object| {
-        if let Some(found) = object.symbol(name, hash) {
-            visit(found);
-        }
-        ControlFlow::Continue(())
-    });
-}
-
-/// Whether the loader is done with the object that contains an address.
-pub fn is_loaded(address: usize) -> bool {
-    of_object_at(address, |object| object.is_loaded()).unwrap_or(false)
-}
-
 /// The hash of a name in the table of public symbols (`DT_GNU_HASH`).
-fn gnu_hash(name: &CStr) -> u32 {
+pub fn gnu_hash(name: &CStr) -> u32 {
     name.to_bytes().iter().fold(5381u32, |hash, byte| hash.wrapping_mul(33).wrapping_add(u32::from(*byte)))
 }
 
 impl<'a> Object<'a> {
+    /// That of the loader's description.
+    pub fn of(info: &'a dl_phdr_info) -> Object<'a> {
+        Object { info }
+    }
+
+    /// How many objects had been loaded and unloaded when this one was described.
+    pub fn counts(&self) -> (u64, u64) {
+        (self.info.dlpi_adds, self.info.dlpi_subs)
+    }
+
     /// From its first address to behind its last.
     pub fn range(&self) -> Range<usize> {
         let loads = || self.headers().iter().filter(|header| header.p_type == libc::PT_LOAD);
@@ -274,7 +192,8 @@ impl<'a> Object<'a> {
         self.headers().iter().any(|header| header.p_type == libc::PT_LOAD && within(header))
     }
 
-    fn unwind_table(&self) -> Option<UnwindTable> {
+    /// Its unwind table.
+    pub fn unwind_table(&self) -> Option<UnwindTable> {
         let header = self.headers().iter().find(|header| header.p_type == libc::PT_GNU_EH_FRAME)?;
         let start = self.base().wrapping_add(header.p_vaddr);
         let load = self.load_around(start)?;
@@ -312,8 +231,8 @@ impl<'a> Object<'a> {
         entries.split(|entry| entry.tag == 0).next().unwrap_or_default()
     }
 
-    /// A function or variable that it makes public; objects without a GNU hash table have none.
-    fn symbol(&self, name: &CStr, hash: u32) -> Option<*mut c_void> {
+    /// A function or variable that it makes public, and its bytes; objects without a GNU hash table have none.
+    pub fn symbol(&self, name: &CStr, hash: u32) -> Option<(*mut c_void, usize)> {
         let (strings, symbols) = (self.table(STRTAB)?, self.table(SYMTAB)?);
         let hashes = self.table(GNU_HASH)? as *const u32;
         // SAFETY: the loader's own tables, which it reads in the same way: four numbers, a filter of 64-bit
@@ -331,9 +250,9 @@ impl<'a> Object<'a> {
             while at >= first {
                 let here = chain.add((at - first) as usize).read();
                 if here | 1 == hash | 1
-                    && let Some(address) = self.public(strings, symbols, at, name)
+                    && let Some(found) = self.public(strings, symbols, at, name)
                 {
-                    return Some(address);
+                    return Some(found);
                 }
                 at = if here & 1 == 0 { at + 1 } else { 0 };
             }
@@ -405,12 +324,18 @@ impl<'a> Object<'a> {
         )
     }
 
-    /// The address of a symbol if it has that name and is defined here.
+    /// The address and size of a symbol if it has that name and is defined here.
     ///
     /// # Safety
     ///
     /// The tables are the object's, and the symbol's number is one of them.
-    unsafe fn public(&self, strings: u64, symbols: u64, at: u32, name: &CStr) -> Option<*mut c_void> {
+    unsafe fn public(
+        &self,
+        strings: u64,
+        symbols: u64,
+        at: u32,
+        name: &CStr,
+    ) -> Option<(*mut c_void, usize)> {
         const THREAD_LOCAL: u8 = 6;
         const INDIRECT: u8 = 10;
         // SAFETY: the caller's promise; names end in zero bytes.
@@ -420,11 +345,11 @@ impl<'a> Object<'a> {
         };
         let plain = symbol.section != 0 && !matches!(symbol.info & 0xf, THREAD_LOCAL | INDIRECT);
         let address = self.base().wrapping_add(symbol.value) as *mut c_void;
-        (plain && its_name == name).then_some(address)
+        (plain && its_name == name).then_some((address, symbol.size as usize))
     }
 
     /// Whether the loader is done with it.
-    fn is_loaded(&self) -> bool {
+    pub fn is_loaded(&self) -> bool {
         let mut done = true;
         self.each_slot(&mut |slot| {
             let filled = self.is_filled(&slot) || slot.weak && slot.value().is_null();

@@ -2,55 +2,50 @@
 //! loader's for a library that comes later, `dlsym` from anywhere.
 
 use crate::calls::wrap;
-use crate::{elf, hooks, imports, patch, recorded_functions};
+use crate::loader::Loader;
+use crate::{hooks, imports, patch, recorded_functions};
 use std::ops::ControlFlow;
-use std::sync::atomic::Ordering::{AcqRel, Acquire, Relaxed, Release};
-use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64};
+use std::sync::atomic::Ordering::{Acquire, Relaxed, Release};
+use std::sync::atomic::{AtomicU32, AtomicU64};
 
 /// Libraries that had been loaded when they were last looked through.
 static SEEN: AtomicU64 = AtomicU64::new(0);
 /// How often a library that is linked with the driver may be found half loaded until it is taken as it is.
 const PATIENCE: u32 = 16;
 static UNFINISHED: AtomicU32 = AtomicU32::new(0);
-/// A thread wraps them.
-static BUSY: AtomicBool = AtomicBool::new(false);
 
 /// If libraries were loaded since this was last asked, and the driver is among those there: puts the
 /// wrapped functions into its table of symbols, and into the slots of what is linked with it. An address
 /// that a program takes from then on is that of a wrapped function. Nothing is looked up in the loader.
 /// True when the driver is there.
-pub fn wrap_driver() -> bool {
-    let (loaded, _) = elf::counts();
+pub fn wrap_driver(loader: &Loader) -> bool {
+    let (loaded, _) = loader.counts();
     // A wrapper needs hooks.
-    if hooks().is_none() || SEEN.load(Acquire) == loaded || BUSY.swap(true, AcqRel) {
+    if hooks().is_none() || SEEN.load(Acquire) == loaded {
         return false;
     }
-    let found = wrap_exports();
+    let found = wrap_exports(loader);
     let patient = UNFINISHED.fetch_add(1, Relaxed) < PATIENCE;
-    if !found || imports::wrap_late_imports(patient) || !patient {
+    if !found || imports::wrap_late_imports(loader, patient) || !patient {
         UNFINISHED.store(0, Relaxed);
         SEEN.store(loaded, Release);
     }
-    BUSY.store(false, Release);
     found
 }
 
-/// In a fork's child: the thread that wrapped them is not here.
-pub fn forget_all() {
-    BUSY.store(false, Relaxed);
-}
-
 /// Whether there is a driver.
-fn wrap_exports() -> bool {
+fn wrap_exports(loader: &Loader) -> bool {
     let mut found = false;
-    elf::each_object(&mut |object| {
+    loader.each(&mut |object| {
         let name = object.path().rsplit(|byte| *byte == b'/').next().unwrap_or_default();
         let is_driver = name.starts_with(b"libcuda.so");
         if is_driver || name.starts_with(b"libcudart.so") {
             found |= is_driver;
             object.each_export(&mut |export| {
                 if recorded_functions::is_wrapped(export.name.to_bytes()) {
-                    patch::put_export(&export, wrap(export.name, export.function()));
+                    // SAFETY: the driver's or the runtime's function of that name.
+                    let function = unsafe { wrap(export.name, export.function()) };
+                    patch::put_export(loader, &export, function);
                 }
             });
         }

@@ -2,14 +2,15 @@
 
 use crate::calls::wrap;
 use crate::elf::{self, Object};
+use crate::loader::Loader;
 use crate::looked::Looked;
-use crate::{patch, recorded_functions};
+use crate::{objects, patch, recorded_functions};
 use libc::c_void;
 use std::cell::UnsafeCell;
 use std::ffi::CStr;
 use std::ops::ControlFlow;
-use std::sync::atomic::Ordering::{AcqRel, Acquire, Relaxed, Release};
-use std::sync::atomic::{AtomicBool, AtomicPtr, AtomicUsize};
+use std::sync::atomic::Ordering::{Acquire, Relaxed, Release};
+use std::sync::atomic::{AtomicPtr, AtomicUsize};
 
 /// Most different functions of the driver that libraries are linked with.
 const MOST_IMPORTS: usize = 512;
@@ -23,7 +24,7 @@ struct Import {
     /// What goes into the slots; null to leave them alone.
     function: AtomicPtr<c_void>,
 }
-// SAFETY: names are written while IMPORTING is held, before IMPORTED counts them, and never again.
+// SAFETY: names are written by who holds the loader's list, before IMPORTED counts them, and never again.
 unsafe impl Sync for Import {}
 
 static IMPORTS: [Import; MOST_IMPORTS] = [const {
@@ -32,60 +33,49 @@ static IMPORTS: [Import; MOST_IMPORTS] = [const {
 static IMPORTED: AtomicUsize = AtomicUsize::new(0);
 /// The objects whose slots are all wrapped that will be.
 static LOOKED: Looked = Looked::new();
-/// A thread wraps them.
-static IMPORTING: AtomicBool = AtomicBool::new(false);
 
 /// Puts the wrapped functions into the slots of libraries and programs that are linked with the
 /// driver or the runtime instead of looking its functions up. `resolve` gives the function that a name stands for,
 /// null for none: a slot may still hold what looks it up.
 ///
-/// `resolve` runs while no library is searched: it may wait for a thread that loads one, and that
-/// thread for the one that looks.
+/// Called once, as recording begins. `resolve` runs while nobody holds the loader's list: it may wait for a thread that
+/// loads a library, and that thread for the one that looks.
 pub fn wrap_imports(resolve: &dyn Fn(&CStr) -> *mut c_void) {
-    if IMPORTING.swap(true, AcqRel) {
-        return;
-    }
     let before = IMPORTED.load(Acquire);
-    each_import(true, &|_| true, |_| {}, &mut |slot, bound| {
+    let Some(loader) = Loader::hold_at_start() else { return };
+    each_import(&loader, true, &|_| true, |_| {}, &mut |slot, bound| {
         if bound.is_none() {
-            remember(slot.name);
+            remember(&loader, slot.name);
         }
     });
+    drop(loader);
     for import in IMPORTS.iter().take(IMPORTED.load(Acquire)).skip(before) {
         let real = resolve(import.name());
-        let function = wrap(import.name(), real);
+        // SAFETY: the driver's or the runtime's function of that name.
+        let function = unsafe { wrap(import.name(), real) };
         if function != real {
             import.function.store(function, Release);
         }
     }
-    fill_imports(true, &|_| true);
-    IMPORTING.store(false, Release);
+    if let Some(loader) = Loader::hold_at_start() {
+        fill_imports(&loader, true, &|_| true);
+    }
 }
 
 /// As [`wrap_imports`], for libraries that were loaded since and that are linked with the driver.
 /// Nothing is looked up. False when a library was being loaded: try again. Unless `patient`, one that
 /// looks so is taken as it is.
-pub fn wrap_late_imports(patient: bool) -> bool {
-    if IMPORTING.swap(true, AcqRel) {
-        return false;
-    }
-    LOOKED.begin();
+pub fn wrap_late_imports(loader: &Loader, patient: bool) -> bool {
+    LOOKED.begin(loader);
     let runtime = recorded_functions::wraps_runtime();
     let is_linked =
         |object: &Object<'_>| object.needs(b"libcuda.so") || runtime && object.needs(b"libcudart.so");
-    let finished = fill_imports(patient, &|object| !LOOKED.contains(object) && is_linked(object));
-    IMPORTING.store(false, Release);
-    finished
+    fill_imports(loader, patient, &|object| !LOOKED.contains(object) && is_linked(object))
 }
 
-/// In a fork's child: the thread that wrapped them is not here.
-///
-/// # Safety
-///
-/// The caller is the only thread of a fork's child.
-pub unsafe fn forget_all() {
+/// In a fork's child: all libraries must be looked through again.
+pub fn forget_all() {
     LOOKED.forget();
-    IMPORTING.store(false, Release);
 }
 
 impl Import {
@@ -102,13 +92,13 @@ fn import(name: &CStr) -> Option<&'static Import> {
 }
 
 /// Makes a name known. One that is too long, or too many, is left alone.
-fn remember(name: &CStr) {
+fn remember(_: &Loader, name: &CStr) {
     let (bytes, at) = (name.to_bytes_with_nul(), IMPORTED.load(Relaxed));
     if bytes.len() > MOST_NAME || import(name).is_some() {
         return;
     }
     if let Some(import) = IMPORTS.get(at) {
-        // SAFETY: IMPORTING is held, and nobody reads what is not counted.
+        // SAFETY: only who holds the loader's list writes, and nobody reads what is not counted.
         let name = unsafe { &mut *import.name.get() };
         name.iter_mut().zip(bytes).for_each(|(to, from)| *to = *from);
         IMPORTED.store(at + 1, Release);
@@ -116,15 +106,16 @@ fn remember(name: &CStr) {
 }
 
 /// Changes all slots for which there is a function, in libraries that are `wanted`.
-fn fill_imports(patient: bool, wanted: &dyn Fn(&Object<'_>) -> bool) -> bool {
-    each_import(patient, wanted, |object| LOOKED.add(object), &mut |slot, bound| {
+fn fill_imports(loader: &Loader, patient: bool, wanted: &dyn Fn(&Object<'_>) -> bool) -> bool {
+    each_import(loader, patient, wanted, |object| LOOKED.add(object), &mut |slot, bound| {
         let function = match bound {
             // Whatever it is: the driver's function, or one of the same name in another library.
-            Some(real) => wrap(slot.name, real),
+            // SAFETY: the driver's or the runtime's function of that name, or another library's that stands for it.
+            Some(real) => unsafe { wrap(slot.name, real) },
             None => import(slot.name).map_or(std::ptr::null_mut(), |import| import.function.load(Acquire)),
         };
         if !function.is_null() && bound != Some(function) {
-            patch::put(&slot, function);
+            patch::put(loader, &slot, function);
         }
     })
 }
@@ -133,14 +124,15 @@ fn fill_imports(patient: bool, wanted: &dyn Fn(&Object<'_>) -> bool) -> bool {
 /// is in it unless that is still to be looked up; then `done` with the object. Slots that are wrapped are passed over, and
 /// those that the loader is not done with: then their object is not done, and it returns false.
 fn each_import(
+    loader: &Loader,
     patient: bool,
     wanted: &dyn Fn(&Object<'_>) -> bool,
     done: fn(&Object<'_>),
     visit: &mut dyn FnMut(elf::Slot<'_>, Option<*mut c_void>),
 ) -> bool {
-    let own = elf::range_around(wrap_imports as *const c_void as usize);
+    let own = objects::range_around(wrap_imports as *const c_void as usize).unwrap_or_default();
     let mut all_done = true;
-    elf::each_object(&mut |object| {
+    loader.each(&mut |object| {
         let path = object.path();
         let name = path.rsplit(|byte| *byte == b'/').next().unwrap_or_default();
         let is_cuda = name.starts_with(b"libcuda.so") || name.starts_with(b"libcudart.so");

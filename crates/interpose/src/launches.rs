@@ -6,12 +6,13 @@
 //! takes a short way, through little code and few cache lines. Others take the way of all calls.
 
 use crate::clock::counter;
-use crate::thread::{CallRef, Progress, Thread};
+use crate::thread::{Outer, Progress, Thread};
 use crate::wrapped::{Arguments, Wrapped, run};
+use crate::own::OWN;
 use crate::{FIRST, Function, Span, Ticks, hooks};
 use libc::{c_int, c_void};
+use std::sync::atomic::AtomicUsize;
 use std::sync::atomic::Ordering::{AcqRel, Acquire, Relaxed};
-use std::sync::atomic::{AtomicBool, AtomicI64, AtomicUsize};
 
 /// Most plain launches: the driver has two, and those of an older and a newer version.
 pub const MOST: usize = 6;
@@ -75,25 +76,16 @@ impl LaunchThunks {
     }
 }
 
-/// What every launch looks at: that of the first of them in one cache line.
+/// The launches that are wrapped: two of them in one cache line.
 #[repr(C, align(64))]
 pub struct State {
-    /// Launches that take less, ticks, may go the short way; 0 for none.
-    short: AtomicI64,
-    /// They are recorded.
-    recorded: AtomicBool,
-    count: AtomicUsize,
     wrapped: [Wrapped; MOST],
+    count: AtomicUsize,
 }
 
 impl State {
     pub const fn new() -> State {
-        State {
-            short: AtomicI64::new(0),
-            recorded: AtomicBool::new(true),
-            count: AtomicUsize::new(0),
-            wrapped: [const { Wrapped::new() }; MOST],
-        }
+        State { wrapped: [const { Wrapped::new() }; MOST], count: AtomicUsize::new(0) }
     }
 }
 
@@ -101,8 +93,8 @@ impl State {
 /// They are [`Launches::short`] where `recorded` is true, and not passed to [`Launches`] at all where it is false.
 pub fn set_short_launch(ticks: i64, recorded: bool) {
     let short = if FIRST.counter.load(Relaxed) { ticks } else { 0 };
-    FIRST.launches.recorded.store(recorded, Relaxed);
-    FIRST.launches.short.store(short, Relaxed);
+    OWN.short_recorded.store(recorded, Relaxed);
+    OWN.short.store(short, Relaxed);
 }
 
 /// Adds a wrapper of a plain launch; `None` when there are too many.
@@ -163,10 +155,9 @@ unsafe extern "C-unwind" fn thunk<L: Launches, const AT: usize>(
     // SAFETY: the caller's own words.
     let result = unsafe { real(a, b, c, d, e, f, g, h, stream, j, k) };
     let span = begun.end();
-    let State { short, recorded, .. } = &FIRST.launches;
-    let is_short = result == 0 && span.end - span.start < short.load(Relaxed);
+    let is_short = result == 0 && span.end - span.start < OWN.short.load(Relaxed);
     let launch = Launched { stream, grid: [b, c, d, e, f, g] };
-    if !is_short || recorded.load(Relaxed) && !L::short(begun.thread, wrapped, &launch, span) {
+    if !is_short || OWN.short_recorded.load(Relaxed) && !L::short(begun.thread, wrapped, &launch, span) {
         L::launched(begun.thread, wrapped, &launch, span, result);
     }
     result
@@ -177,7 +168,7 @@ struct Begun {
     thread: &'static Thread,
     progress: &'static Progress,
     /// The call it is part of.
-    outer: CallRef,
+    outer: Outer,
     start: Ticks,
 }
 
@@ -185,7 +176,7 @@ struct Begun {
 #[inline(always)]
 fn begin(wrapped: &'static Wrapped) -> Option<Begun> {
     let name = wrapped.name();
-    if FIRST.launches.short.load(Relaxed) == 0 || name == 0 {
+    if OWN.short.load(Relaxed) == 0 || name == 0 {
         return None;
     }
     let thread = Thread::known()?;

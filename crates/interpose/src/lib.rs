@@ -5,18 +5,22 @@
 //! a driver's function: it calls the function and then a hook. [`install`] sets the [`Hooks`]; they run on the thread
 //! that waited or called. What runs within a call neither allocates nor locks nor panics.
 //!
-//! Loaded libraries are read from memory, without the loader's locks:
+//! Loaded libraries are read from memory by who holds the [`Loader`]'s list, which waits for no thread:
 //!
 //! ```
-//! let malloc = interpose::symbol(c"malloc").map_or(0, |function| function.addr());
+//! let loader = interpose::Loader::hold_at_start().expect("no other thread is here");
+//! let malloc = loader.symbol(c"malloc").map_or(0, |function| function.addr());
 //! let mut owner = Vec::new();
-//! interpose::each_library(&mut |library| {
+//! loader.each_library(&mut |library| {
 //!     if library.addresses.contains(&malloc) {
 //!         owner = library.name().to_vec();
 //!     }
 //! });
 //! assert!(owner.starts_with(b"libc."));
 //! ```
+//!
+//! What runs within a call asks a table of our own instead: [`object_around`], [`caller_rule`]. Who holds the list
+//! [`renew`]s it.
 //!
 //! [`Published`] and [`SequenceLock`] are values that threads share without waiting for each other.
 
@@ -30,15 +34,19 @@ mod exports;
 mod gil;
 mod imports;
 mod launches;
+mod loader;
 mod locks;
 mod looked;
 mod newer;
+mod objects;
+mod own;
 mod patch;
 mod pending;
 mod program;
 mod published;
 mod queries;
 mod recorded_functions;
+mod registered;
 mod sequence_lock;
 mod sites;
 mod tally;
@@ -51,20 +59,25 @@ pub use clock::{Moment, Ns, Ticks, moment, monotonic, now};
 pub use exports::wrap_driver;
 pub use imports::{wrap_imports, wrap_late_imports};
 pub use launches::{LaunchThunks, Launched, Launches, set_short_launch};
+pub use loader::{Loader, c_library_symbol, program_symbol};
+pub use objects::{unload, unloaded};
+pub use own::{OWN_WORDS, begin_anew, own_words, share_memory};
 pub use published::Published;
 pub use recorded_functions::wrap_runtime;
+pub use registered::{forget as forget_frames, remember as remember_frames};
 pub use sequence_lock::SequenceLock;
 pub use sites::{Site, Watched, watch};
 pub use tally::{Counted, Tallied};
-pub use thread::{CallRef, MOST as MOST_THREADS, Party, Progress, Room, Thread, used as used_places};
-pub use unwind_table::{Base, CallerRule};
+pub use thread::{CallRef, MOST as MOST_THREADS, Party, Progress, Room, Thread};
+pub use thread::{forbid_system_calls, used as used_places};
+pub use unwind_table::{Base, CallerRule, Place};
 pub use wrapped::{Arguments, Wrapped};
 
-use libc::c_void;
+use own::OWN;
 use std::ffi::CStr;
-use std::ops::{ControlFlow, Range};
+use std::ops::Range;
 use std::sync::atomic;
-use std::sync::atomic::Ordering::{Relaxed, Release};
+use std::sync::atomic::Ordering::{Acquire, Relaxed, Release};
 use std::sync::atomic::{AtomicBool, AtomicI64, AtomicU32, AtomicU64};
 
 /// What is called when something happens, on the thread to which it happens. A hook runs in the middle of the
@@ -259,22 +272,17 @@ pub struct Span {
 /// are short.
 pub type Called = fn(&'static Thread, &'static Wrapped, &Arguments, Span, i32);
 
-/// The state that every wrapped call reads first; launches read their own cache line.
+/// What a call reads besides what is this process's alone ([`own::Own`]).
 #[repr(C)]
 struct First {
-    recording: AtomicBool,
     /// Time is taken from the time-stamp counter.
     counter: AtomicBool,
     hooks: Published<Hooks>,
     launches: launches::State,
 }
 
-static FIRST: First = First {
-    recording: AtomicBool::new(false),
-    counter: AtomicBool::new(false),
-    hooks: Published::new(),
-    launches: launches::State::new(),
-};
+static FIRST: First =
+    First { counter: AtomicBool::new(false), hooks: Published::new(), launches: launches::State::new() };
 
 impl<const N: usize> SequenceLock<N> {
     /// Zeros.
@@ -284,11 +292,20 @@ impl<const N: usize> SequenceLock<N> {
     }
 }
 
-/// Installs the hooks, once a process; false when there are some already.
-pub fn install(hooks: Hooks) -> bool {
+/// Installs the hooks, once a process; false when there are some already. `begin` runs in a child before its first wrapped
+/// call: it is to [`forget`] what was its parent's, then say that it has [`begun`].
+pub fn install(hooks: Hooks, begin: fn()) -> bool {
     clock::choose();
     thread::prepare(pending::ended);
-    FIRST.hooks.set(hooks)
+    own::prepare(begin);
+    FIRST.hooks.set(hooks) && call_hooks()
+}
+
+/// Has the hooks be called.
+fn call_hooks() -> bool {
+    let hooks = FIRST.hooks.get().map_or(std::ptr::null_mut(), |hooks| std::ptr::from_ref(hooks).cast_mut());
+    OWN.hooks.store(hooks, Release);
+    !hooks.is_null()
 }
 
 /// Whether wrapped calls are passed to the hooks.
@@ -296,25 +313,42 @@ pub fn set_recording(on: bool) {
     if !on {
         set_short_launch(0, true);
     }
-    FIRST.recording.store(on, Release);
+    OWN.recording.store(on, Release);
 }
 
 #[inline]
 fn is_recording() -> bool {
-    FIRST.recording.load(Relaxed)
+    OWN.recording.load(Relaxed)
 }
 
+/// What is called; `None` before there is anything, and in a child that ran no handler of `fork`.
 #[inline]
 fn hooks() -> Option<&'static Hooks> {
-    FIRST.hooks.get()
+    // SAFETY: null, or hooks that were published and stay.
+    unsafe { OWN.hooks.load(Acquire).as_ref() }
 }
 
-/// In a fork's child, before anything else: its only thread starts afresh.
+/// In a fork's child, as its handler, before anything else: what other threads held is free, and the child begins anew when it
+/// comes to a wrapped call.
 ///
 /// # Safety
 ///
 /// The caller is the only thread of a fork's child.
 pub unsafe fn forked() {
+    // Its place is its parent's.
+    thread::leave();
+    // SAFETY: the caller's promise.
+    unsafe { loader::forget_all() };
+    objects::forget_all();
+    own::forked();
+}
+
+/// A child begins anew: nothing of what is known is its own.
+///
+/// # Safety
+///
+/// [`install`]'s `begin`, and called by it alone: no thread of the child is known, and none else is here.
+pub unsafe fn forget() {
     // Those know threads by their places.
     tally::forget_all();
     awaited::forget_all();
@@ -323,13 +357,20 @@ pub unsafe fn forked() {
     unsafe {
         thread::forget_all();
         pending::forget_all();
-        imports::forget_all();
+        loader::forget_all();
     }
+    objects::forget_all();
+    imports::forget_all();
     contended::forget_all();
     calls::forget_all();
-    exports::forget_all();
     sites::forget_all();
     program::forget_all();
+}
+
+/// The child has its own of everything from now on.
+pub fn begun() {
+    own::whole();
+    call_hooks();
 }
 
 /// From now on waits of threads are recorded that take at least so many ticks: those for Python's GIL, and those of
@@ -362,15 +403,21 @@ pub fn flush() {
     tally::flush();
 }
 
-/// How many libraries were loaded and unloaded since the process began.
-pub fn loaded() -> (u64, u64) {
-    elf::counts()
+/// Renews the table of objects if libraries came or went since it was made; whether any did.
+pub fn renew(loader: &Loader) -> bool {
+    objects::renew(loader)
 }
 
-/// From the first to behind the last address of the library or program that an address lies in; empty
-/// when it lies in none.
-pub fn object_around(address: usize) -> Range<usize> {
-    elf::range_around(address)
+/// Changes whenever code may have gone that [`caller_rule`] found: another may be at its addresses. `None` while it goes.
+pub fn code_epoch() -> Option<u64> {
+    let (_, unloaded) = objects::counts()?;
+    Some(unloaded << 32 | registered::gone() & u64::from(u32::MAX))
+}
+
+/// From the first to behind the last address of the library or program that an address lies in, by the table of objects:
+/// empty where none is known to; `None` while a library is unloaded.
+pub fn object_around(address: usize) -> Option<Range<usize>> {
+    objects::range_around(address)
 }
 
 /// Where the caller of the function at an address is found, by the unwind table of the library or program that it
@@ -380,31 +427,13 @@ pub fn object_around(address: usize) -> Range<usize> {
 ///
 /// The function is one that the calling thread is in: so its library stays loaded meanwhile.
 pub unsafe fn caller_rule(address: usize) -> Option<CallerRule> {
-    let table = elf::unwind_table(address)?;
-    // SAFETY: the loader says where the table lies; the caller promises that it stays.
+    let Some(table) = objects::unwind_table(address) else {
+        // SAFETY: the caller's promise.
+        return unsafe { registered::caller_rule(address) };
+    };
+    // SAFETY: the table of objects has the library that is there: it has none of those that went. The caller promises that
+    // it stays.
     unsafe { unwind_table::caller_rule(&table, address) }
-}
-
-/// A function or variable that a loaded library or the program makes public. This waits for no thread, not
-/// for a thread that is loading a library either: see [`is_loaded`].
-pub fn symbol(name: &CStr) -> Option<*mut c_void> {
-    elf::symbol(name)
-}
-
-/// As [`symbol`], of what is not in the library that an address lies in.
-pub fn symbol_outside(name: &CStr, address: usize) -> Option<*mut c_void> {
-    elf::symbol_outside(name, address)
-}
-
-/// Calls `visit` with the function or variable of that name in each library, and in the program, that makes
-/// one public. Waits for no thread, as [`symbol`].
-pub fn each_symbol(name: &CStr, visit: &mut dyn FnMut(*mut c_void)) {
-    elf::each_symbol(name, visit);
-}
-
-/// Whether the library or program that an address lies in is loaded to the end.
-pub fn is_loaded(address: usize) -> bool {
-    elf::is_loaded(address)
 }
 
 /// A loaded library, or the program.
@@ -419,7 +448,7 @@ pub struct Library<'a> {
 }
 
 impl<'a> Library<'a> {
-    fn of(object: &elf::Object<'a>) -> Library<'a> {
+    pub(crate) fn of(object: &elf::Object<'a>) -> Library<'a> {
         Library { path: object.path(), base: object.base() as usize, addresses: object.range() }
     }
 
@@ -427,12 +456,4 @@ impl<'a> Library<'a> {
     pub fn name(&self) -> &'a [u8] {
         self.path.rsplit(|byte| *byte == b'/').next().unwrap_or_default()
     }
-}
-
-/// Calls `visit` with the program and each loaded library.
-pub fn each_library(visit: &mut dyn FnMut(Library<'_>)) {
-    elf::each_object(&mut |object| {
-        visit(Library::of(&object));
-        ControlFlow::Continue(())
-    });
 }

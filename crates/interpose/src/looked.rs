@@ -1,14 +1,15 @@
 //! The loaded objects that were looked through already: reading all relocations of a large library takes longer than most
 //! calls.
 
-use crate::elf::{self, Object};
+use crate::elf::Object;
+use crate::loader::Loader;
 use std::sync::atomic::Ordering::{Acquire, Relaxed, Release};
 use std::sync::atomic::{AtomicU64, AtomicUsize};
 
 /// Most objects that are remembered; further ones are looked through again.
 const MOST: usize = 1024;
 
-/// A list of objects. One thread at a time changes it.
+/// A list of objects, changed by who holds the [`Loader`].
 pub struct Looked {
     /// Where they are loaded, plus one.
     bases: [AtomicU64; MOST],
@@ -26,8 +27,8 @@ impl Looked {
 
     /// Before objects are looked through: forgets all if libraries were unloaded since. Another library may lie where one
     /// of these was.
-    pub fn begin(&self) {
-        let (_, unloaded) = elf::counts();
+    pub fn begin(&self, loader: &Loader) {
+        let (_, unloaded) = loader.counts();
         if self.unloaded.swap(unloaded, Relaxed) != unloaded {
             self.forget();
         }

@@ -133,6 +133,10 @@ fn record_all(thread: &'static Thread) {
 /// # Safety
 /// `thread` is the calling thread's [`Thread`], or null.
 pub unsafe extern "C-unwind" fn ended(thread: *mut c_void) {
+    // What it kept is its parent's in a child that ran no handler of `fork`.
+    if hooks().is_none() {
+        return;
+    }
     // SAFETY: the caller's promise; a Thread stays.
     if let Some(thread) = unsafe { thread.cast::<Thread>().as_ref() } {
         // From here on a signal handler gets a place of its own.
@@ -153,7 +157,7 @@ pub unsafe extern "C-unwind" fn ended(thread: *mut c_void) {
 ///
 /// # Safety
 ///
-/// The caller is the only thread of a fork's child.
+/// No thread of the child is known, as while it begins anew.
 pub unsafe fn forget_all() {
     for pending in PENDING.iter().filter(|pending| pending.count.load(Relaxed) > 0) {
         pending.reset();

@@ -49,7 +49,7 @@ impl<T> Published<T> {
     ///
     /// # Safety
     ///
-    /// The caller is the only thread of a fork's child: else two threads may write the value at once.
+    /// No other thread sets it meanwhile: else two may write the value at once.
     pub unsafe fn forked(&self) {
         // Whether it was WRITING: a value that is set stays.
         _ = self.state.compare_exchange(WRITING, EMPTY, Relaxed, Relaxed);

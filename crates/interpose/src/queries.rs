@@ -80,7 +80,7 @@ unsafe extern "C-unwind" fn thunk<const AT: usize>(
             // Queries that it makes are a part of it.
             let outer = thread.enter_query(CallRef { function: wrapped.name(), since: 0 });
             let result = call();
-            thread.set_call(outer);
+            thread.leave_to(outer);
             if wrapped.code(result) != 0 {
                 failed(wrapped, &[a, b, c, d, e, f, g, h], result);
             }

@@ -1,12 +1,11 @@
 //! Which libraries are watched, and giving them their replacements.
 
-use crate::elf::{self, Object, Slot};
+use crate::elf::{Object, Slot};
+use crate::loader::Loader;
 use crate::locks::Replacements;
 use crate::looked::Looked;
 use crate::{Library, patch, program};
 use std::ops::ControlFlow;
-use std::sync::atomic::AtomicBool;
-use std::sync::atomic::Ordering::{AcqRel, Release};
 
 /// Libraries with replacements of their own; further ones share the last.
 const SITES: usize = 32;
@@ -28,8 +27,6 @@ const OF_LOCKS: [&[u8]; 3] = [b"pthread_mutex_", b"pthread_rwlock_", b"pthread_s
 
 /// The watched ones.
 static WATCHED: Looked = Looked::new();
-/// A thread looks through libraries.
-static BUSY: AtomicBool = AtomicBool::new(false);
 
 /// How the locks of a library are watched.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -67,7 +64,7 @@ impl Site {
 pub struct Watched {
     /// How many slots were changed.
     pub changed: usize,
-    /// Another thread was loading a library that is wanted, or watching: try again.
+    /// Another thread was loading a library that is wanted: try again.
     pub unfinished: bool,
 }
 
@@ -75,33 +72,32 @@ pub struct Watched {
 /// asked. Those that are watched
 /// already are left as they are, so this can be called again when others were loaded. Unless
 /// `patient`, a library that looks half loaded is taken as it is: others change slots, too.
-pub fn watch(patient: bool, matches: &mut dyn FnMut(&Library<'_>) -> Option<Site>) -> Watched {
-    if BUSY.swap(true, AcqRel) {
-        return Watched { changed: 0, unfinished: true };
-    }
-    WATCHED.begin();
+pub fn watch(
+    loader: &Loader,
+    patient: bool,
+    matches: &mut dyn FnMut(&Library<'_>) -> Option<Site>,
+) -> Watched {
+    WATCHED.begin(loader);
     let mut watched = Watched::default();
-    elf::each_object(&mut |object| {
+    loader.each(&mut |object| {
         if !WATCHED.contains(&object)
             && let Some(site) = matches(&Library::of(&object))
         {
             if !patient || is_finished(&object, site) {
                 WATCHED.add(&object);
-                watched.changed += replace(&object, site);
+                watched.changed += replace(loader, &object, site);
             } else {
                 watched.unfinished = true;
             }
         }
         ControlFlow::Continue(())
     });
-    BUSY.store(false, Release);
     watched
 }
 
-/// In a fork's child: the thread that looked through libraries is not here, and all must be looked through again.
+/// In a fork's child: all libraries must be looked through again.
 pub fn forget_all() {
     WATCHED.forget();
-    BUSY.store(false, Release);
 }
 
 /// Whether the loader is done with all slots of an object that are to be changed: to change one
@@ -116,13 +112,13 @@ fn is_finished(object: &Object<'_>, site: Site) -> bool {
     finished
 }
 
-fn replace(object: &Object<'_>, site: Site) -> usize {
+fn replace(loader: &Loader, object: &Object<'_>, site: Site) -> usize {
     let mut changed = 0;
     object.each_slot(&mut |slot| {
         if let Some(function) = site.find(slot.name.to_bytes())
             && !is_of_old_condition(object, &slot)
         {
-            changed += usize::from(object.is_filled(&slot) && patch::put(&slot, function));
+            changed += usize::from(object.is_filled(&slot) && patch::put(loader, &slot, function));
         }
     });
     changed

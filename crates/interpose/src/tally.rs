@@ -127,7 +127,7 @@ pub fn look(query: usize) -> Look {
         return Look::Away;
     }
     let Some(thread) = Thread::known() else { return Look::Close };
-    if thread.call().function != 0 {
+    if thread.function() != 0 {
         return Look::Away;
     }
     let Some(asked) = ASKED[thread.place()].get(query) else { return Look::Away };

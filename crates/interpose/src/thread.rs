@@ -1,5 +1,6 @@
 //! The threads of the process that acquired a watched lock or made a wrapped call.
 
+use crate::own::{CALLING, CHECKED, OWN};
 use crate::{LockMode, Ticks, clock, current};
 use libc::c_void;
 use std::cell::UnsafeCell;
@@ -53,6 +54,13 @@ pub struct Progress {
     pub since: AtomicI64,
 }
 
+impl Outer {
+    #[inline]
+    fn of(call: CallRef) -> Outer {
+        Outer { call, stack: current::call_stack() }
+    }
+}
+
 impl Progress {
     fn call(&self) -> CallRef {
         CallRef { function: self.function.load(Relaxed), since: self.since.load(Relaxed) }
@@ -66,6 +74,14 @@ pub struct CallRef {
     pub function: u32,
     /// When it began.
     pub since: Ticks,
+}
+
+/// The call that another is made in.
+#[derive(Clone, Copy)]
+pub(crate) struct Outer {
+    call: CallRef,
+    /// Where it is on the stack.
+    stack: usize,
 }
 
 /// A thread in a call.
@@ -117,8 +133,24 @@ unsafe extern "C" {
     fn pthread_key_create(key: *mut libc::pthread_key_t, ended: Option<Ended>) -> libc::c_int;
 }
 
+/// The process's id.
+static PROCESS: AtomicU32 = AtomicU32::new(0);
+
+/// Whether the calling task is none of this process's threads, or none of them is known: a task that has the process's memory
+/// may have the thread pointer of one of them, too.
+#[cold]
+fn is_foreign() -> bool {
+    OWN.threads.load(Relaxed) != CHECKED || std::process::id() != PROCESS.load(Relaxed)
+}
+
+/// The calling thread is no known one any more.
+pub fn leave() {
+    current::set(null());
+}
+
 /// Makes the key, early, while keys are few: a thread's first ones cost no memory.
 pub fn prepare(ended: Ended) {
+    PROCESS.store(std::process::id(), Relaxed);
     let mut key = 0;
     // SAFETY: `ended` stays loaded as long as the process lives, and is called with what `claim` puts there.
     if unsafe { pthread_key_create(&mut key, Some(ended)) } == 0 {
@@ -136,6 +168,9 @@ impl Thread {
     /// The calling thread, if it was asked for before.
     #[inline]
     pub(crate) fn known() -> Option<&'static Thread> {
+        if OWN.threads.load(Relaxed) != CALLING && is_foreign() {
+            return None;
+        }
         // SAFETY: null or a place of THREADS.
         unsafe { current::get().cast::<Thread>().as_ref() }
     }
@@ -206,20 +241,45 @@ impl Thread {
         self.progress.load(Relaxed).is_null()
     }
 
+    /// The function of the call that it is in; 0 for none. A call is over that a jump or an exception left: nobody said so,
+    /// but its frame is gone, since the calling function's is further up the stack.
+    #[inline(always)]
+    pub fn function(&self) -> u32 {
+        let function = self.call().function;
+        if function != 0 && current::stack() >= current::call_stack() && current::call_stack() != 0 {
+            return self.leave_call();
+        }
+        function
+    }
+
+    #[cold]
+    fn leave_call(&self) -> u32 {
+        self.set_call(CallRef::default());
+        0
+    }
+
     /// A wrapped call begins, with so many `launches` (0 or 1); the call it is made in.
-    #[inline]
-    pub(crate) fn enter(&self, call: CallRef, launches: u32) -> CallRef {
+    #[inline(always)]
+    pub(crate) fn enter(&self, call: CallRef, launches: u32) -> Outer {
         let progress = self.progress();
-        let outer = progress.call();
+        let outer = Outer::of(progress.call());
         self.enter_in(progress, call, launches);
         outer
     }
 
-    /// A query begins; the call it is made in. It counts as a call if it takes long: [`Thread::count_call`].
+    /// A call is over; the thread is in the one that it was made in.
     #[inline]
-    pub(crate) fn enter_query(&self, call: CallRef) -> CallRef {
+    pub(crate) fn leave_to(&self, outer: Outer) {
+        self.set_call(outer.call);
+        current::set_call_stack(outer.stack);
+    }
+
+    /// A query begins; the call it is made in. It counts as a call if it takes long: [`Thread::count_call`].
+    #[inline(always)]
+    pub(crate) fn enter_query(&self, call: CallRef) -> Outer {
         self.called.store(true, Relaxed);
-        let outer = self.call();
+        let outer = Outer::of(self.call());
+        current::set_call_stack(current::stack());
         self.set_call(call);
         outer
     }
@@ -232,30 +292,32 @@ impl Thread {
 
     /// A launch begins, now; where it is noted, the call it is part of, and when it began. `None` when it is part of a
     /// call of the same name, or when the thread notes its calls in no place that was given.
-    #[inline]
-    pub(crate) fn enter_launch(&self, function: u32) -> Option<(&'static Progress, CallRef, Ticks)> {
+    #[inline(always)]
+    pub(crate) fn enter_launch(&self, function: u32) -> Option<(&'static Progress, Outer, Ticks)> {
         // SAFETY: null or what `note_in` was given, which stays.
         let progress = unsafe { self.progress.load(Acquire).as_ref() }?;
-        let outer = progress.call();
-        if outer.function == function {
+        if progress.function.load(Relaxed) != 0 && self.function() == function {
             return None;
         }
+        let outer = Outer::of(progress.call());
         let since = clock::counter();
         self.enter_in(progress, CallRef { function, since }, 1);
         Some((progress, outer, since))
     }
 
-    #[inline]
+    #[inline(always)]
     fn enter_in(&self, progress: &Progress, call: CallRef, launches: u32) {
         progress.calls.store(progress.calls.load(Relaxed) + 1, Relaxed);
         progress.launches.store(progress.launches.load(Relaxed).wrapping_add(launches), Relaxed);
+        current::set_call_stack(current::stack());
         self.set_call_in(progress, call);
     }
 
     /// The launch that was noted there is over; the thread is in the call around it.
     #[inline]
-    pub(crate) fn leave_launch(&self, progress: &Progress, outer: CallRef) {
-        self.set_call_in(progress, outer);
+    pub(crate) fn leave_launch(&self, progress: &Progress, outer: Outer) {
+        self.set_call_in(progress, outer.call);
+        current::set_call_stack(outer.stack);
     }
 
     /// It is in that call now.
@@ -336,7 +398,7 @@ impl Thread {
 
     /// The calling thread ends: it is no longer in this place.
     pub(crate) fn leave(&self) {
-        current::set(null());
+        leave();
     }
 
     /// The place is free for another thread.
@@ -363,9 +425,23 @@ fn mode(noted: usize) -> LockMode {
     if noted & SHARED == 0 { LockMode::Exclusive } else { LockMode::Shared }
 }
 
+/// The program forbade itself system calls.
+static NO_CALLS: AtomicBool = AtomicBool::new(false);
+
+/// From now on no system call is made: further threads are not known.
+pub fn forbid_system_calls() {
+    NO_CALLS.store(true, Relaxed);
+}
+
 /// A place for the calling thread: a new one, else one whose thread ended.
 #[cold]
 fn claim() -> Option<&'static Thread> {
+    if current::is_elsewhere() || OWN.threads.load(Relaxed) != CALLING && is_foreign() {
+        return None;
+    }
+    if NO_CALLS.load(Relaxed) {
+        return unknown();
+    }
     // SAFETY: asks for a number. The C library has a function for it since glibc 2.30.
     let tid = unsafe { libc::syscall(libc::SYS_gettid) } as u32;
     // Those of threads that ended first: who looks through the places looks at few.
@@ -468,8 +544,9 @@ pub fn party(tid: u32) -> Party {
 ///
 /// # Safety
 ///
-/// The caller is the only thread of a fork's child.
+/// No thread of the child is known, as while it begins anew.
 pub unsafe fn forget_all() {
+    PROCESS.store(std::process::id(), Relaxed);
     FREE.store(0, Relaxed);
     for thread in &THREADS[..USED.swap(0, Relaxed).min(MOST)] {
         // The place it noted its calls in may be the parent's.

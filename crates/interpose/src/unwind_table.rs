@@ -1,10 +1,12 @@
 //! Reads unwind tables (`.eh_frame_hdr` and `.eh_frame`, as the Linux Standard Base and DWARF 5 have them): where a
 //! function's caller left its stack pointer, its frame pointer and its return address.
 //!
-//! Of all that a table may say, only what these three need is kept. A table that says something else about them, or
-//! makes no sense, gives no answer.
+//! Of all that a table may say, only what these three need is kept, as compilers write it: a distance from a register, or
+//! from where one was saved (a function that aligns its stack, a signal's frame). A table that says something else about
+//! them, or makes no sense, gives no answer.
 
 use crate::elf::UnwindTable;
+use std::ops::Range;
 
 /// The DWARF numbers of the frame pointer, the stack pointer and the return address.
 #[cfg(target_arch = "x86_64")]
@@ -21,25 +23,46 @@ const MOST_REMEMBERED: usize = 8;
 /// Where a function's caller is found, from the registers at some instruction of the function.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct CallerRule {
-    /// The register that the caller's stack pointer is counted from.
-    pub from: Base,
-    /// Bytes from there to the caller's stack pointer.
-    pub stack: i64,
-    /// Bytes from the caller's stack pointer to where its frame pointer is saved; `None` where it is still in its
-    /// register.
-    pub frame: Option<i64>,
-    /// Bytes from the caller's stack pointer to where the return address is saved; `None` where the function has no
-    /// caller, as the first one of a thread.
-    pub address: Option<i64>,
+    /// The caller's stack pointer: this place, or the word that lies there if it `is_saved`.
+    pub stack: Place,
+    /// Whether the caller's stack pointer was saved at its place.
+    pub is_saved: bool,
+    /// Where the caller's frame pointer is saved; `None` where it is still in its register.
+    pub frame: Option<Place>,
+    /// Where the return address is saved; `None` where the function has no caller, as the first one of a thread.
+    pub address: Option<Place>,
+    /// The function is a signal's frame: its caller was interrupted, and its return address is no place behind a call.
+    pub is_signal: bool,
 }
 
-/// A register.
+/// A place on the stack.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Place {
+    /// What it is counted from.
+    pub base: Base,
+    /// Bytes from there.
+    pub offset: i64,
+}
+
+/// What places are counted from.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Base {
     /// The stack pointer.
     Stack,
     /// The frame pointer.
     Frame,
+    /// The caller's stack pointer.
+    Caller,
+}
+
+impl Base {
+    fn of(register: u64) -> Option<Base> {
+        match register {
+            STACK_POINTER => Some(Base::Stack),
+            FRAME_POINTER => Some(Base::Frame),
+            _ => None,
+        }
+    }
 }
 
 /// The rule for an address, by the table of the object that it lies in.
@@ -52,6 +75,55 @@ pub unsafe fn caller_rule(table: &UnwindTable, address: usize) -> Option<CallerR
     let header = unsafe { Bytes::at(table.header.start, table.header.end) }?;
     let (entries, entry) = find(header, table, address)?;
     rule(entries, entry, address)
+}
+
+/// Behind a table that an entry of length 0 ends.
+///
+/// # Safety
+///
+/// It is one (`.eh_frame`), in memory that stays mapped meanwhile.
+pub unsafe fn end_of(table: *const u8) -> usize {
+    let mut at = table;
+    loop {
+        // SAFETY: an entry begins there, with its length.
+        let length = unsafe { at.cast::<u32>().read_unaligned() } as usize;
+        // SAFETY: behind the length, or the entry, lies the next one or the end.
+        at = unsafe { at.add(size_of::<u32>() + length) };
+        // Entries of 4 GiB have another form, which nobody writes.
+        if length == 0 || length == u32::MAX as usize {
+            return at.addr();
+        }
+    }
+}
+
+/// Calls `visit` with the address of each function's entry in a table, and the function's addresses.
+///
+/// # Safety
+///
+/// The table lies there, in memory that stays mapped meanwhile.
+pub unsafe fn each_function(table: Range<usize>, visit: &mut dyn FnMut(usize, Range<usize>)) {
+    // SAFETY: the caller's promise.
+    let Some(entries) = (unsafe { Bytes::at(table.start, table.end) }) else { return };
+    let mut next = Some(entries);
+    while let Some(entry) = next.filter(|entry| entry.bytes.len() > size_of::<u32>()) {
+        if let Some((_, code, _)) = function(entries, entry) {
+            visit(entry.address, code);
+        }
+        let mut behind = entry;
+        let length = behind.u32().map(|length| length as usize);
+        next = length.filter(|length| *length > 0).and_then(|length| behind.skip(length));
+    }
+}
+
+/// The rule for an address within the function of an entry of a table that is known otherwise.
+///
+/// # Safety
+///
+/// The table lies there, with an entry at `entry`, in memory that stays mapped meanwhile.
+pub unsafe fn registered_rule(table: Range<usize>, entry: usize, address: usize) -> Option<CallerRule> {
+    // SAFETY: the caller's promise.
+    let entries = unsafe { Bytes::at(table.start, table.end) }?;
+    rule(entries, entries.from(entry)?, address)
 }
 
 /// Bytes of a table that are still to be read, and the address of the first of them.
@@ -190,6 +262,7 @@ struct Common<'a> {
     data_unit: i64,
     how_pointers: u8,
     has_augmentation: bool,
+    is_signal: bool,
     instructions: Bytes<'a>,
 }
 
@@ -205,7 +278,7 @@ fn common(entry: Bytes<'_>) -> Option<Common<'_>> {
     if address != RETURN_ADDRESS {
         return None;
     }
-    let mut how_pointers = 0;
+    let (mut how_pointers, mut is_signal) = (0, false);
     let has_augmentation = augmentation.first() == Some(&b'z');
     if has_augmentation {
         let length = next.unsigned()?;
@@ -219,19 +292,23 @@ fn common(entry: Bytes<'_>) -> Option<Common<'_>> {
                     // Where it is relative to does not matter: it is not used.
                     data.pointer(how & 0xf, 0)?;
                 }
-                // A signal's frame, and a key for return addresses: nothing follows.
-                b'S' | b'B' => {}
+                b'S' => is_signal = true,
+                // A key for return addresses: nothing follows.
+                b'B' => {}
                 _ => return None,
             }
         }
     } else if !augmentation.is_empty() {
         return None;
     }
-    Some(Common { code_unit, data_unit, how_pointers, has_augmentation, instructions: next })
+    Some(Common { code_unit, data_unit, how_pointers, has_augmentation, is_signal, instructions: next })
 }
 
-/// The rule for an address within the function of an entry (an FDE).
-fn rule(entries: Bytes<'_>, entry: Bytes<'_>, address: usize) -> Option<CallerRule> {
+/// What a function's entry (an FDE) has in common with others, the function's addresses, and what follows in the entry.
+fn function<'a>(
+    entries: Bytes<'a>,
+    entry: Bytes<'a>,
+) -> Option<(Common<'a>, Range<usize>, Bytes<'a>)> {
     let mut next = body(entry)?;
     let here = next.address;
     let back = next.u32().filter(|back| *back != 0)? as usize;
@@ -239,9 +316,16 @@ fn rule(entries: Bytes<'_>, entry: Bytes<'_>, address: usize) -> Option<CallerRu
     let start = next.pointer(common.how_pointers, 0)?;
     // A length is written as a pointer is, and is relative to nothing.
     let length = next.pointer(common.how_pointers & 0xf, 0)?;
-    if address.checked_sub(start)? >= length {
+    Some((common, start..start.checked_add(length)?, next))
+}
+
+/// The rule for an address within the function of an entry (an FDE).
+fn rule(entries: Bytes<'_>, entry: Bytes<'_>, address: usize) -> Option<CallerRule> {
+    let (common, code, mut next) = function(entries, entry)?;
+    if !code.contains(&address) {
         return None;
     }
+    let start = code.start;
     if common.has_augmentation {
         let length = next.unsigned()?;
         next = next.skip(usize::try_from(length).ok()?)?;
@@ -252,7 +336,7 @@ fn rule(entries: Bytes<'_>, entry: Bytes<'_>, address: usize) -> Option<CallerRu
     machine.initial = Some(machine.state);
     machine.at = start;
     machine.run(next)?;
-    machine.state.rule()
+    Some(CallerRule { is_signal: common.is_signal, ..machine.state.rule()? })
 }
 
 /// Where a register's value at the call is.
@@ -261,8 +345,8 @@ enum Saved {
     /// Still in the register.
     #[default]
     Kept,
-    /// So many bytes from the caller's stack pointer.
-    At(i64),
+    /// On the stack.
+    At(Place),
     /// Nowhere.
     Lost,
     /// Elsewhere.
@@ -271,31 +355,27 @@ enum Saved {
 
 #[derive(Clone, Copy, Default)]
 struct State {
-    /// The register that the caller's stack pointer is counted from, and how far it is.
-    stack: Option<(u64, i64)>,
+    /// The register that the caller's stack pointer is counted from, how far it is, and whether it was saved there.
+    stack: Option<(u64, i64, bool)>,
     frame: Saved,
     address: Saved,
 }
 
 impl State {
     fn rule(self) -> Option<CallerRule> {
-        let (register, stack) = self.stack?;
-        let from = match register {
-            STACK_POINTER => Base::Stack,
-            FRAME_POINTER => Base::Frame,
-            _ => return None,
-        };
+        let (register, offset, is_saved) = self.stack?;
+        let stack = Place { base: Base::of(register)?, offset };
         let frame = match self.frame {
             Saved::Kept => None,
-            Saved::At(offset) => Some(offset),
+            Saved::At(place) => Some(place),
             Saved::Lost | Saved::Other => return None,
         };
         let address = match self.address {
-            Saved::At(offset) => Some(offset),
+            Saved::At(place) => Some(place),
             Saved::Lost => None,
             Saved::Kept | Saved::Other => return None,
         };
-        Some(CallerRule { from, stack, frame, address })
+        Some(CallerRule { stack, is_saved, frame, address, is_signal: false })
     }
 
     fn of(&mut self, register: u64) -> Option<&mut Saved> {
@@ -371,16 +451,26 @@ impl Machine<'_> {
                     depth = depth.checked_sub(1)?;
                     self.state = *remembered.get(depth)?;
                 }
-                (_, 0x0c) => self.state.stack = Some((code.unsigned()?, code.unsigned()?.cast_signed())),
-                (_, 0x0d) => self.state.stack = Some((code.unsigned()?, self.state.stack?.1)),
-                (_, 0x0e) => self.state.stack = Some((self.state.stack?.0, code.unsigned()?.cast_signed())),
+                (_, 0x0c) => self.state.stack = Some((code.unsigned()?, code.unsigned()?.cast_signed(), false)),
+                (_, 0x0d) => self.state.stack = Some((code.unsigned()?, self.state.stack?.1, false)),
+                (_, 0x0e) => self.state.stack = Some((self.state.stack?.0, code.unsigned()?.cast_signed(), false)),
                 (_, 0x0f) => {
-                    Self::skip_block(&mut code)?;
-                    self.state.stack = None;
+                    self.state.stack = match expression(block(&mut code)?) {
+                        Some((register, offset, true)) => Some((register, offset, true)),
+                        _ => None,
+                    };
                 }
-                (_, 0x10 | 0x16) => {
+                (_, 0x10) => {
                     let register = code.unsigned()?;
-                    Self::skip_block(&mut code)?;
+                    let place = match expression(block(&mut code)?) {
+                        Some((from, offset, false)) => Base::of(from).map(|base| Place { base, offset }),
+                        _ => None,
+                    };
+                    self.set(register, place.map_or(Saved::Other, Saved::At));
+                }
+                (_, 0x16) => {
+                    let register = code.unsigned()?;
+                    block(&mut code)?;
                     self.set(register, Saved::Other);
                 }
                 (_, 0x11) => {
@@ -389,11 +479,11 @@ impl Machine<'_> {
                 }
                 (_, 0x12) => {
                     let (register, offset) = (code.unsigned()?, code.signed()?);
-                    self.state.stack = Some((register, offset.wrapping_mul(self.common.data_unit)));
+                    self.state.stack = Some((register, offset.wrapping_mul(self.common.data_unit), false));
                 }
                 (_, 0x13) => {
                     let offset = code.signed()?.wrapping_mul(self.common.data_unit);
-                    self.state.stack = Some((self.state.stack?.0, offset));
+                    self.state.stack = Some((self.state.stack?.0, offset, false));
                 }
                 (_, 0x15) => {
                     let (register, _) = (code.unsigned()?, code.signed()?);
@@ -421,7 +511,8 @@ impl Machine<'_> {
     }
 
     fn save(&mut self, register: u64, units: i64) {
-        self.set(register, Saved::At(units.wrapping_mul(self.common.data_unit)));
+        let offset = units.wrapping_mul(self.common.data_unit);
+        self.set(register, Saved::At(Place { base: Base::Caller, offset }));
     }
 
     /// As the function began.
@@ -431,11 +522,26 @@ impl Machine<'_> {
         }
         Some(())
     }
+}
 
-    fn skip_block(code: &mut Bytes<'_>) -> Option<()> {
-        let length = code.unsigned()?;
-        *code = code.skip(usize::try_from(length).ok()?)?;
-        Some(())
+/// An expression's bytes.
+fn block<'a>(code: &mut Bytes<'a>) -> Option<Bytes<'a>> {
+    let length = code.unsigned()?;
+    code.part(usize::try_from(length).ok()?)
+}
+
+/// What compilers write as an expression: a register, a distance from it, and whether the word there is meant
+/// (`DW_OP_breg…`, `DW_OP_deref`).
+fn expression(mut code: Bytes<'_>) -> Option<(u64, i64, bool)> {
+    const BY_REGISTER: u8 = 0x70;
+    const REGISTERS: u8 = 32;
+    const WORD: u8 = 0x06;
+    let register = code.byte()?.checked_sub(BY_REGISTER).filter(|register| *register < REGISTERS)?;
+    let offset = code.signed()?;
+    match code.bytes {
+        [] => Some((register.into(), offset, false)),
+        [WORD] => Some((register.into(), offset, true)),
+        _ => None,
     }
 }
 

@@ -4,8 +4,8 @@
 //! all of them: it passes on as many words as the longest takes. Words that a shorter
 //! function does not take are whatever lies in the registers and on the caller's stack.
 
-use crate::thread::{CallRef, Thread};
-use crate::{Function, Hooks, Launch, Span, Ticks, hooks, is_recording, now};
+use crate::thread::{CallRef, Outer, Thread};
+use crate::{Function, Hooks, Launch, Span, Ticks, hooks, is_recording, now, own};
 use libc::{c_int, c_void};
 use std::sync::atomic::Ordering::{Acquire, Relaxed, Release};
 use std::sync::atomic::{AtomicBool, AtomicPtr, AtomicU32};
@@ -151,7 +151,7 @@ pub(crate) struct Begun {
     pub thread: &'static Thread,
     pub hooks: &'static Hooks,
     /// The call it is made in.
-    outer: CallRef,
+    outer: Outer,
     start: Ticks,
 }
 
@@ -160,13 +160,14 @@ impl Begun {
     #[inline]
     pub fn end(&self) -> Span {
         let end = now();
-        self.thread.set_call(self.outer);
+        self.thread.leave_to(self.outer);
         Span { start: self.start, end }
     }
 }
 
-/// A wrapped call begins; `None` where it is not recorded.
-#[inline]
+/// A wrapped call begins; `None` where it is not recorded. A part of its caller, so that calls within it are further down the
+/// stack ([`Thread::function`]).
+#[inline(always)]
 pub(crate) fn begin(wrapped: &'static Wrapped) -> Option<Begun> {
     if !is_recording() && !awakes() {
         return None;
@@ -178,7 +179,7 @@ pub(crate) fn begin(wrapped: &'static Wrapped) -> Option<Begun> {
     };
     // A library wraps this function under the same name, and calls it: that is one call. A query is a part of the call
     // that makes it.
-    let outer = thread.call().function;
+    let outer = thread.function();
     if outer != 0 && (outer == name || wrapped.query().is_some()) {
         return None;
     }
@@ -198,7 +199,8 @@ pub(crate) fn begin(wrapped: &'static Wrapped) -> Option<Begun> {
 #[cold]
 #[inline(never)]
 fn awakes() -> bool {
-    hooks().is_some_and(|hooks| (hooks.idle)())
+    own::begin_anew();
+    is_recording() || hooks().is_some_and(|hooks| (hooks.idle)())
 }
 
 #[cold]

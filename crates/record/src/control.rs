@@ -3,7 +3,6 @@
 use crate::Spool;
 use memmap2::MmapMut;
 use spool::Shared;
-use std::fs::OpenOptions;
 use std::io;
 use std::time::{Duration, Instant};
 
@@ -30,9 +29,6 @@ pub struct Schedule {
     pub duration: Option<Duration>,
 }
 
-/// Bytes of the file, as others map it.
-const PAGE: u64 = 4096;
-
 /// Switches recording of one program.
 pub(crate) struct Control {
     memory: MmapMut,
@@ -44,14 +40,9 @@ pub(crate) struct Control {
 impl Control {
     /// Before the program starts.
     pub fn new(spool: &Spool, schedule: Schedule) -> io::Result<Control> {
-        let mut options = OpenOptions::new();
-        let file = options
-            .read(true)
-            .write(true)
-            .create(true)
-            .truncate(false)
-            .open(spool.path().join(spool::SHARED))?;
-        file.set_len(PAGE)?;
+        let path = spool.path().join(spool::SHARED);
+        let file = watch::spool_file().write(true).create_new(true).open(path)?;
+        file.set_len(Shared::BYTES)?;
         // SAFETY: no process truncates the file, and all use it by atomic operations only.
         let memory = unsafe { MmapMut::map_mut(&file)? };
         let now = Instant::now();

@@ -1,7 +1,6 @@
 //! The descendants of this process, and those that still write to the spool.
 
 use libc::pid_t;
-use std::fs::File;
 use std::io::Read;
 use std::path::Path;
 
@@ -72,6 +71,6 @@ pub fn writers(spool: &Path) -> Vec<pid_t> {
 /// Whether a spool file is marked as complete.
 fn is_complete(path: &Path) -> bool {
     let mut header = [0; size_of::<spool::FileHeader>()];
-    let read = File::open(path).and_then(|mut file| file.read_exact(&mut header));
+    let read = watch::spool_file().open(path).and_then(|mut file| file.read_exact(&mut header));
     read.is_ok() && spool::File::new(&header).is_some_and(|file| file.finished())
 }

@@ -19,8 +19,6 @@ pub struct BriefCall {
 }
 
 impl BriefCall {
-    /// [`Head::kind`] of such words, and of them alone, is this at least.
-    pub const KIND: u16 = 1 << 15;
     /// In the first two bytes besides: it has a stream.
     const STREAM: u16 = 1 << 14;
 
@@ -64,9 +62,6 @@ pub struct OuterCall {
 }
 
 impl OuterCall {
-    /// [`Head::kind`] of such words has this bit, and not that of [`BriefCall::KIND`].
-    pub const KIND: u16 = 1 << 14;
-
     /// The word, laid out as a [`Head`]; `None` for what does not fit.
     #[inline]
     pub fn word(function: u32, back: i64, tail: i64) -> Option<Head> {
@@ -98,9 +93,6 @@ impl OuterCall {
 pub struct FactCall;
 
 impl FactCall {
-    /// Marks this record in [`Head::kind`].
-    pub const KIND: u16 = 22;
-
     /// The first word.
     #[inline]
     pub fn head(fact: u32) -> Head {
@@ -117,9 +109,6 @@ impl FactCall {
 pub struct NumberedCall;
 
 impl NumberedCall {
-    /// Marks this record in [`Head::kind`].
-    pub const KIND: u16 = 25;
-
     /// The first word.
     #[inline]
     pub fn head(correlation: u32) -> Head {

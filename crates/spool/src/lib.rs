@@ -4,7 +4,8 @@
 //! images: `exec` starts another), mapped into its memory, so that what was written stays
 //! however the process ends. The file is a [`FileHeader`], then chunks, each on a multiple of
 //! [`ALIGN`]. A chunk belongs to one thread, which appends records to it and publishes them by
-//! storing [`ChunkHeader::used`] behind each.
+//! storing [`ChunkHeader::used`] behind each. `kinds.rs` declares all kinds of records: number, fields, whether they last,
+//! in which files they are, and by which step of the importer they are read for which table.
 //!
 //! A recording that keeps the last records ([`VAR_KEEP`]) uses its chunks again, the oldest first ([`Ring`]); the others
 //! are kept. Records that others refer to ([`lasts`]) are in chunks of their own, which are never used again.
@@ -36,6 +37,8 @@
 mod brief;
 mod build;
 mod clocks;
+mod declare;
+mod kinds;
 mod read;
 mod record;
 mod ring;
@@ -46,13 +49,16 @@ mod watched;
 pub use brief::*;
 pub use build::Build;
 pub use clocks::Clocks;
-pub use read::{Chunk, Damage, File, Record, is_call};
+pub use declare::{Home, Life};
+pub use kinds::*;
+pub use read::{Chunk, Damage, File, Record};
 pub use record::*;
 pub use ring::{Ring, position};
-pub use shared::{Control, MOST_REQUESTS, SHARED, Shared, requests};
+pub use shared::{Control, MOST_REQUESTS, SHARED, Shared, requests, unrecorded_children};
 pub use waits::*;
 pub use watched::*;
 
+use declare::numbers;
 use std::sync::atomic::{AtomicI64, AtomicU32, AtomicU64};
 
 /// First bytes of a spool file; the digit is the format's version.
@@ -115,8 +121,9 @@ pub struct FileHeader {
     pub driver_slots: AtomicU64,
     /// Why there was no more room: a [`Full`]; 0 while there is room, and in files of older versions.
     pub full: AtomicU32,
-    /// Zero.
-    pub reserved: AtomicU32,
+    /// Waits, and counts of short waits and calls, that were not recorded because their thread was writing a record at that
+    /// moment.
+    pub unwritten: AtomicU32,
 }
 
 /// The start of a chunk.
@@ -168,47 +175,34 @@ pub const CHUNK_HEADER: usize = size_of::<ChunkHeader>();
 
 const _: () = assert!(CHUNK_HEADER == 128 && size_of::<FileHeader>() <= ALIGN as usize);
 
-/// Why there was no more room in a file.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-#[repr(u32)]
-pub enum Full {
-    /// All processes of the program had written as much as they may together.
-    Limit = 1,
-    /// The disk had no more room, or failed.
-    Disk = 2,
-    /// A file of the process may not be larger.
-    FileSize = 3,
-    /// The process may not open another file.
-    Descriptors = 4,
-    /// The file could not be opened any more: the process has another user or root directory now.
-    Gone = 5,
-    /// The process may not map more memory.
-    Memory = 6,
-}
-
-impl Full {
-    /// The reason of that number.
-    pub fn from_number(number: u32) -> Option<Full> {
-        use Full::*;
-        [Limit, Disk, FileSize, Descriptors, Gone, Memory].into_iter().find(|full| *full as u32 == number)
+numbers! {
+    /// Why there was no more room in a file.
+    Full {
+        /// All processes of the program had written as much as they may together.
+        Limit = 1,
+        /// The disk had no more room, or failed.
+        Disk = 2,
+        /// A file of the process may not be larger.
+        FileSize = 3,
+        /// The process may not open another file.
+        Descriptors = 4,
+        /// The file could not be opened any more: the process has another user or root directory now.
+        Gone = 5,
+        /// The process may not map more memory.
+        Memory = 6,
+        /// The program forbade system calls (seccomp).
+        Seccomp = 7,
     }
 }
 
-/// How much is recorded.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-#[repr(u32)]
-pub enum Level {
-    /// Driver calls and lock waits.
-    Light = 1,
-    /// Also calls of the runtime, and GPU operations through CUPTI.
-    Full = 2,
-    /// As [`Level::Full`], but calls and synchronizations are CUPTI's records.
-    Calls = 3,
-}
-
-impl Level {
-    /// The level of that number.
-    pub fn from_number(number: u32) -> Option<Level> {
-        [Level::Light, Level::Full, Level::Calls].into_iter().find(|level| *level as u32 == number)
+numbers! {
+    /// How much is recorded.
+    Level {
+        /// Driver calls and lock waits.
+        Light = 1,
+        /// Also calls of the runtime, and GPU operations through CUPTI.
+        Full = 2,
+        /// As [`Level::Full`], but calls and synchronizations are CUPTI's records.
+        Calls = 3,
     }
 }

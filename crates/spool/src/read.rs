@@ -1,8 +1,8 @@
 //! A reader for files that a dying process may have left in any state.
 
 use crate::{
-    ALIGN, BriefCall, CHUNK_HEADER, CHUNK_MAGIC, Call, ChunkHeader, FactCall, FileHeader, Full, Head, Level,
-    MAGIC, NumberedCall, OuterCall, Place, Progress, PythonFrame, Stack, Text, call,
+    ALIGN, BriefCall, CHUNK_HEADER, CHUNK_MAGIC, Call, CallMade, ChunkHeader, FactCall, FileHeader, Full,
+    Head, Kind, Level, MAGIC, OuterCall, Place, Progress, PythonFrame, Stack, Step, Text, call,
 };
 use std::mem::offset_of;
 
@@ -98,6 +98,11 @@ impl<'a> File<'a> {
     /// Slots through which the driver takes locks that are watched.
     pub fn driver_slots(&self) -> u64 {
         u64_at(self.bytes, offset_of!(FileHeader, driver_slots))
+    }
+
+    /// Waits and counts that were not recorded: their thread was writing.
+    pub fn unwritten(&self) -> u64 {
+        u32_at(self.bytes, offset_of!(FileHeader, unwritten)).into()
     }
 
     /// Threads that were not recorded.
@@ -222,42 +227,14 @@ impl<'a> Chunk<'a> {
     pub fn calls_made(&self) -> impl Iterator<Item = (u32, Call)> + use<'a> {
         let (mut last, mut stream) = (0, 0);
         self.records().flatten().filter_map(move |record| {
-            let (name, call) = call_of(&record, last, stream)?;
+            let Some(Step::CallMade(kind)) = record.kind().map(Kind::step) else { return None };
+            let (name, call) = record.call(kind, last, stream)?;
             last = call.end;
             if call.flags & call::HAS_STREAM != 0 {
                 stream = call.stream;
             }
             Some((name, call))
         })
-    }
-}
-
-/// Whether records of that [`Head::kind`] are calls that wrappers saw: at length or brief.
-pub fn is_call(kind: u16) -> bool {
-    kind >= OuterCall::KIND || matches!(kind, Call::KIND | FactCall::KIND | NumberedCall::KIND)
-}
-
-/// The call that a record is, with the id of its function's name. The call before it returned at `last`; `stream` is that
-/// of the last one that had one.
-fn call_of(record: &Record<'_>, last: i64, stream: u64) -> Option<(u32, Call)> {
-    let head = record.head;
-    if let Some(brief) = BriefCall::read(head) {
-        return Some((brief.function, brief.unfold(last, stream)));
-    }
-    if let Some(outer) = OuterCall::read(head) {
-        return Some((outer.function, outer.unfold(last)));
-    }
-    match head.kind {
-        FactCall::KIND => {
-            let brief = FactCall::read(record.body)?;
-            Some((brief.function, Call { fact: head.tag, ..brief.unfold(last, stream) }))
-        }
-        NumberedCall::KIND => {
-            let brief = FactCall::read(record.body)?;
-            Some((brief.function, Call { correlation: head.tag, ..brief.unfold(last, stream) }))
-        }
-        Call::KIND => Some((head.tag, Call::read(record.body)?)),
-        _ => None,
     }
 }
 
@@ -274,6 +251,38 @@ fn split(bytes: &[u8]) -> Option<(Record<'_>, &[u8])> {
 }
 
 impl<'a> Record<'a> {
+    /// Its kind; `None` for one that this version does not know.
+    #[inline]
+    pub fn kind(&self) -> Option<Kind> {
+        Kind::of(self.head.kind)
+    }
+
+    /// The call that the record is, with the id of its function's name; `None` where it is too short. The call before it
+    /// returned at `last`; `stream` is that of the last one that had one.
+    #[inline]
+    pub fn call(&self, kind: CallMade, last: i64, stream: u64) -> Option<(u32, Call)> {
+        let head = self.head;
+        Some(match kind {
+            CallMade::BriefCall => {
+                let brief = BriefCall::read(head)?;
+                (brief.function, brief.unfold(last, stream))
+            }
+            CallMade::OuterCall => {
+                let outer = OuterCall::read(head)?;
+                (outer.function, outer.unfold(last))
+            }
+            CallMade::FactCall => {
+                let brief = FactCall::read(self.body)?;
+                (brief.function, Call { fact: head.tag, ..brief.unfold(last, stream) })
+            }
+            CallMade::NumberedCall => {
+                let brief = FactCall::read(self.body)?;
+                (brief.function, Call { correlation: head.tag, ..brief.unfold(last, stream) })
+            }
+            CallMade::Call => (head.tag, Call::read(self.body)?),
+        })
+    }
+
     /// The bytes of a [`Text`].
     pub fn text(&self) -> Option<&'a [u8]> {
         let length = Text::read(self.body)?.length;
@@ -290,8 +299,8 @@ impl<'a> Record<'a> {
         self.frames_behind(size_of::<Place>(), Place::read(self.body)?.python)
     }
 
-    /// As many addresses as the head says, and so many Python frames, behind a fixed part.
-    fn frames_behind(&self, fixed: usize, python: u64) -> Option<(Vec<u64>, Vec<PythonFrame>)> {
+    /// As many addresses as the head says, and so many Python frames, behind a fixed part of so many bytes.
+    pub fn frames_behind(&self, fixed: usize, python: u64) -> Option<(Vec<u64>, Vec<PythonFrame>)> {
         let python = usize::try_from(python).ok()?;
         let rest = self.body.get(fixed..)?;
         let (native, rest) = rest.split_at_checked((self.head.tag as usize).checked_mul(8)?)?;

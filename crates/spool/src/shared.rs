@@ -8,13 +8,16 @@ use std::sync::atomic::{AtomicI64, AtomicU32, AtomicU64};
 pub const SHARED: &str = "budget";
 
 /// Most times that recording is switched on or off in a run.
-pub const MOST_REQUESTS: usize = 256;
+pub const MOST_REQUESTS: usize = 8192;
 
 /// The contents of that file, which each process maps. Zeros are valid.
 #[repr(C)]
 pub struct Shared {
     /// Bytes that all processes have taken.
     pub taken: AtomicU64,
+    /// Processes that a process of the program made without the handlers of `fork`, and that went on without a recording
+    /// of their own.
+    pub unrecorded_children: AtomicU64,
     /// Apart from what processes write: it is read often.
     pub control: Control,
 }
@@ -33,7 +36,12 @@ pub struct Control {
 /// In [`Control::windows`]: the program's windows switched recording on, and the last one switches it off.
 const OPENED: u32 = 1 << 31;
 
-const _: () = assert!(size_of::<Shared>() <= 4096);
+impl Shared {
+    /// Bytes of the file: whole pages.
+    pub const BYTES: u64 = (size_of::<Shared>() as u64).next_multiple_of(4096);
+}
+// Files of older versions have zeros between the two.
+const _: () = assert!(offset_of!(Shared, taken) == 0 && offset_of!(Shared, control) == 128);
 
 impl Control {
     /// Whether recording is switched off.
@@ -83,10 +91,19 @@ impl Control {
     }
 }
 
+fn word(bytes: &[u8], at: usize) -> Option<[u8; 8]> {
+    bytes.get(at..at + 8)?.try_into().ok()
+}
+
+/// [`Shared::unrecorded_children`] by the bytes of the file.
+pub fn unrecorded_children(bytes: &[u8]) -> u64 {
+    word(bytes, offset_of!(Shared, unrecorded_children)).map_or(0, u64::from_ne_bytes)
+}
+
 /// When recording was switched off, on, off and so on, ns, by the bytes of the file.
 pub fn requests(bytes: &[u8]) -> Vec<i64> {
     const CONTROL: usize = offset_of!(Shared, control);
-    let word = |at: usize| bytes.get(at..at + 8).and_then(|word| word.try_into().ok());
+    let word = |at: usize| word(bytes, at);
     let count = word(CONTROL + offset_of!(Control, count))
         .map_or(0, |word: [u8; 8]| u32::from_ne_bytes([word[0], word[1], word[2], word[3]]) as usize);
     let at = |number: usize| word(CONTROL + offset_of!(Control, at) + number * 8).map(i64::from_ne_bytes);

@@ -1,97 +1,30 @@
-//! Records of what `record` sees of a process from outside, kinds 40 to 49. They lie in a file of their own beside the
-//! process's, [`WATCH_SUFFIX`] in place of [`crate::SUFFIX`], with texts, modules, notes and thread names of its own.
-//! All its times are nanoseconds of `CLOCK_MONOTONIC`; its chunks belong to no thread of the process.
+//! What `record` sees of a process from outside ([`Watched`](crate::Watched)). Its records lie in a file of their own
+//! beside the process's, [`WATCH_SUFFIX`] in place of [`crate::SUFFIX`], with texts, modules, notes and thread names of its
+//! own. All its times are nanoseconds of `CLOCK_MONOTONIC`; its chunks belong to no thread of the process.
 
-use crate::record::record;
-use crate::{PythonFrame, Record};
+use crate::declare::numbers;
+use crate::{Look, PythonFrame, Record, Seen};
 
 /// Suffix of the name of the file that `record` writes about the process of `PID-N.spool`.
 pub const WATCH_SUFFIX: &str = ".watch";
 
-record! {
-    /// A part of a thread's life: how long it ran, was ready to, and was blocked (the rest). Rows of a thread do not
-    /// overlap. The writer may lengthen a thread's last row in place. `tag`: id of the name of the system call that the
-    /// thread is blocked in at the end, 0 for none or unknown.
-    State = 40 {
-        /// Start, ns.
-        start: i64,
-        /// End, ns.
-        end: i64,
-        /// On a processor within it, ns.
-        running: i64,
-        /// Ready without a processor within it, ns.
-        runnable: i64,
-        /// First argument of the call: an address or a descriptor; 0 for none or unknown.
-        object: u64,
-        /// Kernel's id of the thread.
-        tid: u32,
-        /// A [`Run`]: at the end.
-        state: u32,
-    }
-}
-
-/// What a thread does with a processor.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
-#[repr(u32)]
-pub enum Run {
-    /// Unknown.
-    #[default]
-    Unknown = 0,
-    /// It has one.
-    Running = 1,
-    /// It is ready and has none.
-    Ready = 2,
-    /// It waits for something, and a signal ends the wait.
-    Blocked = 3,
-    /// It waits for something, mostly a disk, and no signal ends the wait.
-    Uninterruptible = 4,
-    /// A signal or a debugger stopped it.
-    Stopped = 5,
-}
-
-impl Run {
-    /// The state of that number; unknown for a number of none.
-    pub fn from_number(number: u32) -> Run {
-        use Run::*;
-        let all = [Running, Ready, Blocked, Uninterruptible, Stopped];
-        all.into_iter().find(|run| *run as u32 == number).unwrap_or_default()
-    }
-}
-
-record! {
-    /// What the process may have of the processors. The writer may lengthen the last one in place.
-    Limits = 41 {
-        /// Start, ns.
-        start: i64,
-        /// End, ns.
-        end: i64,
-        /// How long its cgroups, or one above them, were throttled within it, ns.
-        throttled: i64,
-        /// The least quota of its cgroups, thousandths of a processor; 0 for none.
-        quota: i64,
-        /// Processors that its main thread may run on; 0 for unknown.
-        processors: u64,
-    }
-}
-
-record! {
-    /// A stack that [`Look`]s name. `tag`: its number in the file, never 0. Native frames follow, an address (u64)
-    /// each, innermost first: each is a return address; then Python frames, a [`PythonFrame`] each, innermost first.
-    Seen = 42 {
-        /// Native frames.
-        native: u32,
-        /// Python frames.
-        python: u32,
-    }
-}
-
-record! {
-    /// What the threads of the process do at a moment. `tag`: number of [`Glance`]s that follow. A thread without one
-    /// has the same stack and state as at the [`Look`] before: it has not run since. One with glances of threads that
-    /// ended only says so, and is no sample of the others.
-    Look = 43 {
-        /// When, ns.
-        at: i64,
+numbers! {
+    /// What a thread does with a processor.
+    #[derive(Default)]
+    Run {
+        /// Unknown.
+        #[default]
+        Unknown = 0,
+        /// It has one.
+        Running = 1,
+        /// It is ready and has none.
+        Ready = 2,
+        /// It waits for something, and a signal ends the wait.
+        Blocked = 3,
+        /// It waits for something, mostly a disk, and no signal ends the wait.
+        Uninterruptible = 4,
+        /// A signal or a debugger stopped it.
+        Stopped = 5,
     }
 }
 
@@ -121,40 +54,6 @@ impl Glance {
             *into = u32::to_ne_bytes(word);
         }
         bytes
-    }
-}
-
-record! {
-    /// What could not be seen of the process until then; the last one of a file counts.
-    Unseen = 44 {
-        /// When, ns.
-        at: i64,
-        /// Processor time of threads between the last look at them and their end, ns; all of it for threads that no
-        /// look found.
-        running: i64,
-        /// Stacks of Python that were not consistent, because the thread ran while it was read.
-        torn: u64,
-        /// Native stacks that could not be followed to their outermost frame.
-        cut: u64,
-        /// Looks that came so late that the next one was due.
-        late: u64,
-    }
-}
-
-record! {
-    /// A thread that was there at a look and not at the next: up to where its rows reach, and what the kernel had counted
-    /// of its whole life there. With the thread's own [`crate::ThreadEnd`] it says what the thread did after that.
-    Left = 45 {
-        /// End of its last [`State`], ns.
-        at: i64,
-        /// Time on a processor until then, ns.
-        running: i64,
-        /// Time ready without a processor until then, ns.
-        runnable: i64,
-        /// The look that did not find it, ns.
-        gone: i64,
-        /// Kernel's id of it.
-        tid: u64,
     }
 }
 
@@ -231,8 +130,8 @@ mod tests {
     #[test]
     fn numbers_of_states() {
         for run in [Run::Running, Run::Ready, Run::Blocked, Run::Uninterruptible, Run::Stopped] {
-            assert_eq!(Run::from_number(run as u32), run);
+            assert_eq!(Run::from_number(run as u32), Some(run));
         }
-        assert_eq!(Run::from_number(Glance::GONE), Run::Unknown);
+        assert_eq!(Run::from_number(Glance::GONE), None);
     }
 }

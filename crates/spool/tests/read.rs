@@ -2,8 +2,8 @@
 
 use proptest::prelude::*;
 use spool::{
-    ALIGN, BriefCall, Build, CHUNK_HEADER, Call, Chunk, File, Level, MOST_TEXT, OuterCall, PythonFrame,
-    Stack, Text, call, grid_fact,
+    ALIGN, BriefCall, Build, CHUNK_HEADER, Call, Chunk, File, Kind, Level, Life, MOST_TEXT, OuterCall,
+    PythonFrame, Stack, Text, call, grid_fact,
 };
 
 /// A file of one chunk a thread, each with the given texts.
@@ -183,4 +183,33 @@ fn brief_calls_go_on_from_the_call_before_them() {
         [0, 0, 0, 0, 0, 77, 0, 0]
     );
     assert_eq!(said(&chunks[1]), [(1, 10, 60, 6), (2, 60, 60, 6)]);
+}
+
+#[test]
+fn kinds_are_found_by_their_numbers() {
+    for kind in Kind::ALL {
+        assert_eq!(Kind::of(*kind as u16), Some(*kind));
+    }
+    // Of words of their own, the lower bits are data.
+    for data in [0, 1, 0x1fff, 0x3fff] {
+        assert_eq!(Kind::of(BriefCall::KIND | data), Some(Kind::BriefCall));
+        assert_eq!(Kind::of(BriefCall::KIND | OuterCall::KIND | data), Some(Kind::BriefCall));
+        assert_eq!(Kind::of(OuterCall::KIND | data), Some(Kind::OuterCall));
+    }
+    assert_eq!([0, 15, 99, OuterCall::KIND - 1].map(Kind::of), [None; 4]);
+}
+
+#[test]
+fn records_that_others_refer_to_last() {
+    let lasting: Vec<_> = Kind::ALL.iter().filter(|kind| kind.life() == Life::Lasts).collect();
+    assert!(lasting.iter().all(|kind| spool::lasts(**kind as u16)));
+    assert_eq!(Kind::ALL.iter().filter(|kind| spool::lasts(**kind as u16)).count(), lasting.len());
+    use Kind::*;
+    for kind in [Text, Module, ThreadName, DeviceIdentity, StreamNumber, Made] {
+        assert!(lasting.contains(&&kind), "{kind:?}");
+    }
+    for kind in [Call, Kernel, Wait, Clock] {
+        assert!(!lasting.contains(&&kind), "{kind:?}");
+    }
+    assert!(!spool::lasts(spool::BriefCall::KIND | 1) && !spool::lasts(99));
 }

@@ -4,6 +4,7 @@ use crate::columns::{ColumnError, Group, Kind, Rows};
 use crate::encode::Values;
 use crate::kinds::*;
 use crate::model::*;
+use crate::moved::{Marks, Moved, Tables};
 use crate::{Strings, Sym};
 use parquet::data_type::ByteArray;
 
@@ -79,6 +80,21 @@ pub(crate) trait Cell: Copy + Sized {
 
     /// Appends the values of a column of [`Self::KIND`].
     fn append(rows: Rows, column: &mut Vec<Self>, strings: &mut Strings) -> Result<(), ColumnError>;
+
+    /// Changes values that refer to rows or texts, as these are now.
+    fn moved(_column: &mut [Self], _to: &Moved<'_>) {}
+
+    /// Marks the rows to which the values refer, in tables that have marks.
+    fn mark(_column: &[Self], _marks: &mut Marks) {}
+
+    /// Checks that the rows to which the values refer are there, in tables of so many rows.
+    fn check(_column: &[Self], _name: &'static str, _rows: &Tables<usize>) -> Result<(), CellError> {
+        Ok(())
+    }
+
+    /// Gives `each` the table to which the values refer, and the row numbers; nothing where they refer to none.
+    #[cfg(test)]
+    fn references(_column: &mut [Self], _each: &mut dyn FnMut(&'static str, &mut [u32])) {}
 }
 
 /// Appends the file's column of that name, or [`Cell::MISSING`] for every row if the file lacks it.
@@ -115,8 +131,8 @@ number_cell!(i64, int64, int64, Int64);
 number_cell!(i32, int32, int32, Int32);
 number_cell!(u32, uint32, int32, UInt32);
 
-macro_rules! id_cell {
-    ($($id:ident)+) => {$(
+macro_rules! id_cells {
+    ($($(#[$doc:meta])* $field:ident $columns:ident $id:ident;)*) => {$(
         impl Cell for $id {
             const MISSING: Self = $id::NONE;
             const KIND: Kind = Kind::UInt32;
@@ -128,11 +144,36 @@ macro_rules! id_cell {
             fn append(rows: Rows, column: &mut Vec<Self>, _: &mut Strings) -> Result<(), ColumnError> {
                 rows.int32(|value| column.push(value.map_or($id::NONE, |value| $id(value as u32))))
             }
+
+            fn moved(column: &mut [Self], to: &Moved<'_>) {
+                to.rows.$field.renumber(column.iter_mut().map(|id| &mut id.0));
+            }
+
+            fn mark(column: &[Self], marks: &mut Marks) {
+                let Some(marks) = &mut marks.$field else { return };
+                column.iter().filter_map(|id| id.some()).for_each(|id| marks[id.index()] = true);
+            }
+
+            fn check(column: &[Self], name: &'static str, rows: &Tables<usize>) -> Result<(), CellError> {
+                let (column, ids, table, rows) = (name, column, $columns::NAME, rows.$field);
+                match ids.iter().position(|id| id.is_some() && id.index() >= rows) {
+                    None => Ok(()),
+                    Some(row) => {
+                        Err(CellError::Dangling { column, row, target: ids[row].index(), table, rows })
+                    }
+                }
+            }
+
+            #[cfg(test)]
+            fn references(column: &mut [Self], each: &mut dyn FnMut(&'static str, &mut [u32])) {
+                let mut rows: Vec<u32> = column.iter().map(|id| id.0).collect();
+                each($columns::NAME, &mut rows);
+                column.iter_mut().zip(rows).for_each(|(id, row)| *id = $id(row));
+            }
         }
-    )+};
+    )*};
 }
-id_cell!(ProcessId ThreadId DeviceId ContextId StreamId CallId OpId SyncId WaitId ArgumentId RangeId FrameId StackId);
-id_cell!(StateId LimitId SampleId TallyId);
+tables!(id_cells);
 
 impl Cell for Sym {
     const MISSING: Self = Sym::EMPTY;
@@ -154,6 +195,12 @@ impl Cell for Sym {
 
     fn append(rows: Rows, column: &mut Vec<Self>, strings: &mut Strings) -> Result<(), ColumnError> {
         rows.texts(column, |text| strings.intern(text))
+    }
+
+    fn moved(column: &mut [Self], to: &Moved<'_>) {
+        if let Some(texts) = to.texts {
+            column.iter_mut().for_each(|text| *text = texts[text.index()]);
+        }
     }
 }
 

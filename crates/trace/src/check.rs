@@ -1,7 +1,8 @@
 //! What the rest of holdup relies on in a trace that was read.
 
 use crate::cell::CellError;
-use crate::{Ns, States, TableError, Trace};
+use crate::model::*;
+use crate::{Ns, TableError};
 
 /// No time is as far as this from another, ns.
 pub const FAR: Ns = 1 << 62;
@@ -9,49 +10,6 @@ pub const FAR: Ns = 1 << 62;
 /// Checks that every row number is in range, that no interval ends before it starts, and that the parts of an interval fit
 /// into it.
 pub(crate) fn check(trace: &Trace) -> Result<(), TableError> {
-    macro_rules! refers {
-        ($table:ident . $column:ident -> $target:ident) => {
-            let rows = trace.$target.len();
-            let dangling = trace.$table.$column.iter().position(|id| id.is_some() && id.index() >= rows);
-            if let Some(row) = dangling {
-                let target = trace.$table.$column[row].index();
-                let (column, table) = (stringify!($column), stringify!($target));
-                let problem = CellError::Dangling { column, row, target, table, rows };
-                return Err(TableError { table: stringify!($table), problem });
-            }
-        };
-    }
-    refers!(threads.process -> processes);
-    refers!(contexts.process -> processes);
-    refers!(contexts.device -> devices);
-    refers!(streams.context -> contexts);
-    refers!(calls.thread -> threads);
-    refers!(calls.stack -> stacks);
-    refers!(calls.range -> ranges);
-    refers!(ops.stream -> streams);
-    refers!(ops.call -> calls);
-    refers!(syncs.process -> processes);
-    refers!(syncs.stream -> streams);
-    refers!(syncs.call -> calls);
-    refers!(waits.thread -> threads);
-    refers!(waits.call -> calls);
-    refers!(waits.holder -> threads);
-    refers!(waits.holder_call -> calls);
-    refers!(waits.releaser -> threads);
-    refers!(waits.releaser_call -> calls);
-    refers!(waits.stack -> stacks);
-    refers!(waits.holder_stack -> stacks);
-    refers!(waits.releaser_stack -> stacks);
-    refers!(arguments.call -> calls);
-    refers!(arguments.stream -> streams);
-    refers!(ranges.thread -> threads);
-    refers!(ranges.stack -> stacks);
-    refers!(states.thread -> threads);
-    refers!(limits.process -> processes);
-    refers!(samples.thread -> threads);
-    refers!(samples.stack -> stacks);
-    refers!(tallies.thread -> threads);
-    refers!(stacks.frame -> frames);
     for (row, caller) in trace.stacks.caller.iter().enumerate() {
         if caller.is_some() && caller.index() >= row {
             let problem = CellError::Dangling {
@@ -64,6 +22,14 @@ pub(crate) fn check(trace: &Trace) -> Result<(), TableError> {
             return Err(TableError { table: "stacks", problem });
         }
     }
+    let rows = trace.rows();
+    macro_rules! references {
+        ($($(#[$doc:meta])* $field:ident $columns:ident $id:ident;)*) => {$(
+            let (table, checked) = ($columns::NAME, trace.$field.check_references(&rows));
+            checked.map_err(|problem| TableError { table, problem })?;
+        )*};
+    }
+    tables!(references);
     intervals("calls", &trace.calls.start, &trace.calls.end)?;
     intervals("ops", &trace.ops.start, &trace.ops.end)?;
     intervals("syncs", &trace.syncs.start, &trace.syncs.end)?;

@@ -1,6 +1,8 @@
 //! Takes a part of a trace.
 
-use crate::{CallId, FrameId, Ns, OpId, RangeId, Selected, Selection, StackId, ThreadId, Trace, WaitId};
+use crate::model::*;
+use crate::moved::{Marks, Renumbered};
+use crate::{Ns, Selected, Selection};
 
 impl Trace {
     /// Keeps only the calls, operations, synchronizations, waits, ranges, states, limits, samples and tallies that match
@@ -109,20 +111,21 @@ impl Trace {
             .collect();
         let arguments: Vec<bool> =
             self.arguments.call.iter().map(|call| call.is_some() && calls[call.index()]).collect();
-        self.calls.retain(&calls);
-        self.arguments.retain(&arguments);
-        self.ops.retain(&ops);
-        self.syncs.retain(&syncs);
-        self.waits.retain(&waits);
-        self.ranges.retain(&ranges);
-        self.retain_around(selected);
-        let numbers = Renumbered {
-            calls: numbers(&calls),
-            ops: numbers(&ops),
-            waits: numbers(&waits),
-            ranges: numbers(&ranges),
+        let (states, limits, samples, tallies) = self.around(selected);
+        let stay = Marks {
+            calls: Some(calls),
+            arguments: Some(arguments),
+            ops: Some(ops),
+            syncs: Some(syncs),
+            waits: Some(waits),
+            ranges: Some(ranges),
+            states: Some(states),
+            limits: Some(limits),
+            samples: Some(samples),
+            tallies: Some(tallies),
+            ..Marks::default()
         };
-        self.renumber(&numbers);
+        let numbers = self.retain(&stay);
         if *selection != Selection::default() {
             self.prune();
             self.meta.set_part();
@@ -130,8 +133,9 @@ impl Trace {
         (self, numbers)
     }
 
-    /// Keeps what was recorded of threads and processes at the selected times, whatever they called.
-    fn retain_around(&mut self, selected: &Selected) {
+    /// Which states, limits, samples and tallies stay: what was recorded of threads and processes at the selected times,
+    /// whatever they called.
+    fn around(&self, selected: &Selected) -> (Vec<bool>, Vec<bool>, Vec<bool>, Vec<bool>) {
         let (states, limits, samples) = (&self.states, &self.limits, &self.samples);
         let state = |at: usize| {
             let (start, end) = (states.start[at], states.end[at]);
@@ -146,14 +150,12 @@ impl Trace {
             let (thread, name) = (self.tallies.thread[at], self.tallies.name[at]);
             selected.always() && selected.thread(thread) && selected.name(name)
         };
-        let states: Vec<bool> = (0..states.len()).map(state).collect();
-        let limits: Vec<bool> = (0..limits.len()).map(limit).collect();
-        let samples: Vec<bool> = (0..samples.len()).map(sample).collect();
-        let tallies: Vec<bool> = (0..self.tallies.len()).map(tally).collect();
-        self.states.retain(&states);
-        self.limits.retain(&limits);
-        self.samples.retain(&samples);
-        self.tallies.retain(&tallies);
+        (
+            (0..states.len()).map(state).collect(),
+            (0..limits.len()).map(limit).collect(),
+            (0..samples.len()).map(sample).collect(),
+            (0..self.tallies.len()).map(tally).collect(),
+        )
     }
 
     /// The thread of a call and the time of its entry, ns; no thread and 0 without a call.
@@ -180,77 +182,32 @@ impl Trace {
         (0..calls.len()).filter(holds).collect()
     }
 
-    /// Keeps only the stacks that calls, ranges, waits and samples refer to, and their frames: a part shows nothing outside it.
+    /// Keeps only the stacks that other tables refer to, and their frames: a part shows nothing outside it.
     fn prune(&mut self) {
-        let mut stacks = vec![false; self.stacks.len()];
-        let waits = &self.waits;
-        let of_waits = [&waits.stack, &waits.holder_stack, &waits.releaser_stack];
-        let others = [&self.calls.stack, &self.ranges.stack, &self.samples.stack];
-        for innermost in of_waits.into_iter().chain(others).flatten() {
-            let mut next = innermost.some();
-            while let Some(stack) = next.filter(|stack| !std::mem::replace(&mut stacks[stack.index()], true))
-            {
-                next = self.stacks.caller[stack.index()].some();
+        let mut marks = Marks { stacks: Some(vec![false; self.stacks.len()]), ..Marks::default() };
+        macro_rules! mark {
+            ($($(#[$doc:meta])* $field:ident $columns:ident $id:ident;)*) => {$(
+                mark!(@ $field);
+            )*};
+            // A stack refers to its callers: only those of stacks that stay count.
+            (@ stacks) => {};
+            (@ $field:ident) => {
+                self.$field.mark(&mut marks);
+            };
+        }
+        tables!(mark);
+        if let Some(stay) = &mut marks.stacks {
+            // Callers are in earlier rows.
+            for stack in (0..stay.len()).rev() {
+                if let Some(caller) = self.stacks.caller[stack].some().filter(|_| stay[stack]) {
+                    stay[caller.index()] = true;
+                }
             }
         }
-        self.stacks.retain(&stacks);
-        let mut frames = vec![false; self.frames.len()];
-        for frame in self.stacks.frame.iter().filter_map(|frame| frame.some()) {
-            frames[frame.index()] = true;
-        }
-        self.frames.retain(&frames);
-        let (stacks, frames) = (numbers(&stacks), numbers(&frames));
-        let waits = &mut self.waits;
-        let in_waits = [&mut waits.stack, &mut waits.holder_stack, &mut waits.releaser_stack];
-        let in_rows =
-            [&mut self.calls.stack, &mut self.ranges.stack, &mut self.samples.stack, &mut self.stacks.caller];
-        for stack in in_waits.into_iter().chain(in_rows).flatten() {
-            *stack = stack.some().and_then(|stack| stacks[stack.index()]).map_or(StackId::NONE, StackId::new);
-        }
-        for frame in &mut self.stacks.frame {
-            *frame = frame.some().and_then(|frame| frames[frame.index()]).map_or(FrameId::NONE, FrameId::new);
-        }
-    }
-
-    fn renumber(&mut self, numbers: &Renumbered) {
-        let waits = &mut self.waits;
-        let in_waits = [&mut waits.call, &mut waits.holder_call, &mut waits.releaser_call];
-        let in_work = [&mut self.ops.call, &mut self.syncs.call, &mut self.arguments.call];
-        let in_calls = in_waits.into_iter().chain(in_work);
-        for call in in_calls.flatten() {
-            *call = numbers.call(*call);
-        }
-        for range in &mut self.calls.range {
-            *range = range
-                .some()
-                .and_then(|range| numbers.ranges[range.index()])
-                .map_or(RangeId::NONE, RangeId::new);
-        }
-    }
-}
-
-/// The new row numbers of a part of a trace, by row number in the whole trace.
-pub struct Renumbered {
-    calls: Vec<Option<usize>>,
-    ops: Vec<Option<usize>>,
-    waits: Vec<Option<usize>>,
-    ranges: Vec<Option<usize>>,
-}
-
-impl Renumbered {
-    /// A call; `NONE` where it is not in the part.
-    pub fn call(&self, call: CallId) -> CallId {
-        call.some().and_then(|call| self.calls[call.index()]).map_or(CallId::NONE, CallId::new)
-    }
-
-    /// A GPU operation; `NONE` where it is not in the part.
-    pub fn op(&self, op: OpId) -> OpId {
-        op.some().and_then(|op| self.ops[op.index()]).map_or(OpId::NONE, OpId::new)
-    }
-
-    /// A wait; `NONE` where it is not in the part.
-    pub fn wait(&self, wait: WaitId) -> WaitId {
-        wait.some().and_then(|wait| self.waits[wait.index()]).map_or(WaitId::NONE, WaitId::new)
+        self.retain(&marks);
+        let mut marks = Marks { frames: Some(vec![false; self.frames.len()]), ..Marks::default() };
+        self.stacks.mark(&mut marks);
+        self.retain(&marks);
     }
 }
 
@@ -275,18 +232,6 @@ impl Around {
         let begun = self.0.partition_point(|(other, begin, _)| (*other, *begin) <= (thread, start));
         self.0[..begun].last().is_some_and(|(other, _, latest)| *other == thread && *latest >= end)
     }
-}
-
-/// The new number of each row that stays.
-fn numbers(keep: &[bool]) -> Vec<Option<usize>> {
-    let mut next = 0;
-    let number = |keep: &bool| {
-        keep.then(|| {
-            next += 1;
-            next - 1
-        })
-    };
-    keep.iter().map(number).collect()
 }
 
 #[cfg(test)]

@@ -3,6 +3,7 @@
 
 use crate::check::check;
 use crate::columns::{ColumnError, Columns, Group};
+use crate::model::tables;
 use crate::*;
 use bytes::Bytes;
 use parquet::errors::ParquetError;
@@ -50,29 +51,6 @@ pub enum FileError {
     Table(#[from] TableError),
 }
 
-/// Calls a macro with every table of the trace, referred-to tables first.
-macro_rules! each_table {
-    ($do:ident) => {
-        $do!(processes Processes);
-        $do!(threads Threads);
-        $do!(devices Devices);
-        $do!(contexts Contexts);
-        $do!(streams Streams);
-        $do!(frames Frames);
-        $do!(stacks Stacks);
-        $do!(ranges Ranges);
-        $do!(calls Calls);
-        $do!(ops Ops);
-        $do!(syncs Syncs);
-        $do!(waits Waits);
-        $do!(arguments Arguments);
-        $do!(states States);
-        $do!(limits Limits);
-        $do!(samples Samples);
-        $do!(tallies Tallies);
-    };
-}
-
 /// Writes `trace` as a `.holdup` archive.
 pub fn write(trace: &Trace, to: impl Write + Seek) -> Result<(), FileError> {
     let stored =
@@ -96,13 +74,13 @@ pub fn write_parts(
     mut part: impl FnMut(&str, &[u8]) -> Result<(), FileError>,
 ) -> Result<(), FileError> {
     part("meta.json", &serde_json::to_vec_pretty(&trace.meta)?)?;
-    macro_rules! write_table {
-        ($field:ident $columns:ident) => {
+    macro_rules! write_tables {
+        ($($(#[$doc:meta])* $field:ident $columns:ident $id:ident;)*) => {$(
             let (rows, columns) = (trace.$field.len(), trace.$field.values(&trace.strings));
             part(concat!(stringify!($field), ".parquet"), &to_parquet($columns::NAME, rows, &columns)?)?;
-        };
+        )*};
     }
-    each_table!(write_table);
+    tables!(write_tables);
     Ok(())
 }
 
@@ -115,15 +93,15 @@ pub fn read(bytes: impl AsRef<[u8]>) -> Result<Trace, FileError> {
         return Err(FileError::TooNew(meta.schema_version));
     }
     let mut trace = Trace { meta, ..Trace::default() };
-    macro_rules! read_table {
-        ($field:ident $columns:ident) => {
+    macro_rules! read_tables {
+        ($($(#[$doc:meta])* $field:ident $columns:ident $id:ident;)*) => {$(
             if let Some(part) = part(&mut archive, concat!(stringify!($field), ".parquet"))? {
                 let Trace { $field, strings, .. } = &mut trace;
                 groups($columns::NAME, part, &mut |rows| $field.append(rows, strings))?;
             }
-        };
+        )*};
     }
-    each_table!(read_table);
+    tables!(read_tables);
     check(&trace)?;
     Ok(trace)
 }

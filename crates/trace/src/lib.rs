@@ -42,6 +42,7 @@ mod kinds;
 mod merge;
 mod meta;
 mod model;
+mod moved;
 mod near;
 mod select;
 mod span;
@@ -53,7 +54,6 @@ mod within;
 
 pub use cell::CellError;
 pub use check::FAR;
-pub use cut::Renumbered;
 pub use encode::{Values, to_parquet};
 pub use file::{FileError, read, write, write_parts};
 pub use join::CorrelationIndex;
@@ -63,6 +63,7 @@ pub use kinds::{
 };
 pub use meta::{Clock, GpuClock, Lost, Meta, Source};
 pub use model::*;
+pub use moved::Renumbered;
 pub use near::partition_point_near;
 pub use select::{Selected, Selection, marks};
 pub use strings::{Strings, Sym};
@@ -72,6 +73,12 @@ pub use within::Within;
 
 /// An instant or a duration in nanoseconds.
 pub type Ns = i64;
+
+/// An instant, nanoseconds since the trace's epoch, as a column of a table: it moves with the trace.
+pub type Moment = Ns;
+
+/// A duration in nanoseconds, as a column of a table.
+pub type Duration = Ns;
 
 /// The version of the `.holdup` schema this crate writes.
 pub const SCHEMA_VERSION: u32 = 1;

@@ -1,188 +1,67 @@
 //! Appends a trace to another one, as further processes on further GPUs.
 
-use crate::{
-    Argument, Call, Clock, Context, Device, DeviceId, Frame, Limit, Ns, Op, Process, Range, Sample, Stack,
-    State, Stream, Strings, Sym, Sync, Tally, Thread, Trace, Wait,
-};
-
-/// What the rows of a trace become.
-struct Moved {
-    /// By symbol.
-    names: Vec<Sym>,
-    /// Its time 0 in the other's time, ns.
-    shift: Ns,
-}
-
-impl Moved {
-    fn name(&self, name: Sym) -> Sym {
-        self.names[name.index()]
-    }
-}
-
-/// Adds the rows of a table, each as a closure makes it.
-macro_rules! rows {
-    ($to:expr, $of:expr, $table:ident, |$row:ident| $made:expr) => {
-        for id in $of.$table.ids() {
-            let $row = $of.$table.row(id);
-            $to.$table.push($made);
-        }
-    };
-}
+use crate::model::*;
+use crate::moved::{Moved, Rows};
+use crate::{Clock, Lost, Meta, Ns, Strings, Sym};
 
 impl Trace {
     /// Appends the rows of another trace, `shift` ns later. Its processes and devices are others than this one's, even if they
     /// have the same numbers; only devices with one UUID are the same.
     pub fn append(&mut self, other: &Trace, shift: Ns) {
-        let moved = Moved { names: intern(&mut self.strings, &other.strings), shift };
-        self.append_meta(other);
-        self.append_places(other, &moved);
-        // Rows refer to those of other tables by the lengths that these had before.
-        self.append_events(other, &moved);
-        self.append_hosts(other, &moved);
+        self.append_meta(&other.meta);
+        let texts = intern(&mut self.strings, &other.strings);
+        let mut rows = self.rows().map(|rows| Rows::Behind(*rows));
+        let (devices, are_new) = self.devices_of(other, &texts);
+        rows.devices = devices;
+        let to = Moved { rows: &rows, texts: Some(&texts), shift };
+        macro_rules! append {
+            ($($(#[$doc:meta])* $field:ident $columns:ident $id:ident;)*) => {$(
+                append!(@ $field);
+            )*};
+            (@ devices) => {
+                let mut new = other.devices.clone();
+                new.retain(&are_new);
+                self.devices.append_moved(&new, &to);
+            };
+            (@ $field:ident) => {
+                self.$field.append_moved(&other.$field, &to);
+            };
+        }
+        tables!(append);
     }
 
-    fn append_meta(&mut self, other: &Trace) {
-        let (meta, of) = (&mut self.meta, &other.meta);
-        if of.clock == Clock::Separate {
+    fn append_meta(&mut self, of: &Meta) {
+        let Meta { clock, threads_inferred, locks_watched, lost, left_out, .. } = of;
+        let Lost { unmatched_calls, unmatched_ops, records, reasons, truncated } = lost;
+        let meta = &mut self.meta;
+        if *clock == Clock::Separate {
             meta.clock = Clock::Separate;
         }
-        meta.threads_inferred |= of.threads_inferred;
-        meta.locks_watched &= of.locks_watched;
-        meta.lost.records = meta.lost.records.saturating_add(of.lost.records);
-        meta.lost.truncated |= of.lost.truncated;
-        meta.lost.unmatched_calls = meta.lost.unmatched_calls.saturating_add(of.lost.unmatched_calls);
-        meta.lost.unmatched_ops = meta.lost.unmatched_ops.saturating_add(of.lost.unmatched_ops);
-    }
-
-    fn append_places(&mut self, other: &Trace, moved: &Moved) {
-        let (frames, stacks) = (self.frames.len(), self.stacks.len());
-        rows!(self, other, frames, |row| Frame {
-            function: moved.name(row.function),
-            file: moved.name(row.file),
-            module: moved.name(row.module),
-            ..row
-        });
-        rows!(self, other, stacks, |row| Stack {
-            frame: row.frame.after(frames),
-            caller: row.caller.after(stacks)
-        });
-    }
-
-    /// Events refer to hosts, places, ranges and calls. Places are appended before, the others after.
-    fn append_events(&mut self, other: &Trace, moved: &Moved) {
-        let (threads, streams, processes) = (self.threads.len(), self.streams.len(), self.processes.len());
-        let stacks = self.stacks.len() - other.stacks.len();
-        let (calls, ranges, shift) = (self.calls.len(), self.ranges.len(), moved.shift);
-        rows!(self, other, calls, |row| Call {
-            start: row.start + shift,
-            end: row.end + shift,
-            thread: row.thread.after(threads),
-            name: moved.name(row.name),
-            stack: row.stack.after(stacks),
-            range: row.range.after(ranges),
-            ..row
-        });
-        rows!(self, other, ops, |row| Op {
-            start: row.start + shift,
-            end: row.end + shift,
-            name: moved.name(row.name),
-            communicator: moved.name(row.communicator),
-            stream: row.stream.after(streams),
-            call: row.call.after(calls),
-            ..row
-        });
-        rows!(self, other, syncs, |row| Sync {
-            start: row.start + shift,
-            end: row.end + shift,
-            process: row.process.after(processes),
-            stream: row.stream.after(streams),
-            call: row.call.after(calls),
-            ..row
-        });
-        rows!(self, other, waits, |row| Wait {
-            start: row.start + shift,
-            end: row.end + shift,
-            thread: row.thread.after(threads),
-            call: row.call.after(calls),
-            library: moved.name(row.library),
-            holder: row.holder.after(threads),
-            holder_call: row.holder_call.after(calls),
-            releaser: row.releaser.after(threads),
-            releaser_call: row.releaser_call.after(calls),
-            stack: row.stack.after(stacks),
-            holder_stack: row.holder_stack.after(stacks),
-            releaser_stack: row.releaser_stack.after(stacks),
-            ..row
-        });
-        rows!(self, other, arguments, |row| Argument {
-            call: row.call.after(calls),
-            stream: row.stream.after(streams),
-            kernel: moved.name(row.kernel),
-            ..row
-        });
-        rows!(self, other, ranges, |row| Range {
-            start: row.start + shift,
-            end: row.end + shift,
-            thread: row.thread.after(threads),
-            name: moved.name(row.name),
-            stack: row.stack.after(stacks),
-            ..row
-        });
-        rows!(self, other, states, |row| State {
-            start: row.start + shift,
-            end: row.end + shift,
-            thread: row.thread.after(threads),
-            call: moved.name(row.call),
-            ..row
-        });
-        rows!(self, other, limits, |row| Limit {
-            start: row.start + shift,
-            end: row.end + shift,
-            process: row.process.after(processes),
-            ..row
-        });
-        rows!(self, other, samples, |row| Sample {
-            at: row.at + shift,
-            thread: row.thread.after(threads),
-            stack: row.stack.after(stacks),
-            ..row
-        });
-        rows!(self, other, tallies, |row| Tally {
-            thread: row.thread.after(threads),
-            name: moved.name(row.name),
-            ..row
-        });
-    }
-
-    fn append_hosts(&mut self, other: &Trace, moved: &Moved) {
-        let (processes, contexts) = (self.processes.len(), self.contexts.len());
-        let devices = self.append_devices(other, moved);
-        rows!(self, other, processes, |row| Process { name: moved.name(row.name), ..row });
-        rows!(self, other, threads, |row| Thread {
-            process: row.process.after(processes),
-            name: moved.name(row.name),
-            ..row
-        });
-        rows!(self, other, contexts, |row| Context {
-            process: row.process.after(processes),
-            device: row.device.some().map_or(DeviceId::NONE, |device| devices[device.index()]),
-            ..row
-        });
-        rows!(self, other, streams, |row| Stream { context: row.context.after(contexts), ..row });
-    }
-
-    /// Appends the devices that are not there yet; returns the row of each.
-    fn append_devices(&mut self, other: &Trace, moved: &Moved) -> Vec<DeviceId> {
-        let mut rows = Vec::with_capacity(other.devices.len());
-        for row in other.devices.ids().map(|id| other.devices.row(id)) {
-            let (name, uuid) = (moved.name(row.name), moved.name(row.uuid));
-            let known = match self.text(uuid) {
-                "" => None,
-                _ => self.devices.ids().find(|known| self.devices.uuid[known.index()] == uuid),
-            };
-            rows.push(known.unwrap_or_else(|| self.devices.push(Device { name, uuid, ..row })));
+        meta.threads_inferred |= threads_inferred;
+        meta.locks_watched &= locks_watched;
+        let own = &mut meta.lost;
+        own.truncated |= truncated;
+        for (own, more) in [
+            (&mut own.records, records),
+            (&mut own.unmatched_calls, unmatched_calls),
+            (&mut own.unmatched_ops, unmatched_ops),
+        ] {
+            *own = own.saturating_add(*more);
         }
-        rows
+        reasons.iter().for_each(|(why, count)| own.reason(why, *count));
+        left_out.iter().for_each(|(what, count)| meta.leave_out(what, *count));
+    }
+
+    /// The rows of another trace's devices, and which of them are not there yet.
+    fn devices_of(&self, other: &Trace, texts: &[Sym]) -> (Rows, Vec<bool>) {
+        let known = |uuid: Sym| match self.text(uuid) {
+            "" => None,
+            _ => self.devices.ids().find(|known| self.devices.uuid[known.index()] == uuid),
+        };
+        let known: Vec<_> = other.devices.uuid.iter().map(|uuid| known(texts[uuid.index()])).collect();
+        let mut new = (self.devices.len()..).map(DeviceId::new);
+        let rows = known.iter().filter_map(|known| known.or_else(|| new.next())).map(|row| row.0);
+        (Rows::Each(rows.collect()), known.iter().map(|known| known.is_none()).collect())
     }
 }
 

@@ -47,7 +47,7 @@ pub struct Lost {
     pub unmatched_calls: u64,
     /// GPU operations whose call is not in the trace.
     pub unmatched_ops: u64,
-    /// Records that the source dropped or that could not be read.
+    /// Records that the source dropped or that could not be read, or not whole.
     pub records: u64,
     /// Why records could not be read, with counts; sums to at most `records`.
     pub reasons: BTreeMap<String, u64>,
@@ -206,8 +206,13 @@ impl Lost {
     pub fn records(&mut self, reason: &str, count: u64) {
         if count > 0 {
             self.records = self.records.saturating_add(count);
-            add(&mut self.reasons, reason, count);
+            self.reason(reason, count);
         }
+    }
+
+    /// Adds a reason for `count` records that are counted already.
+    pub(crate) fn reason(&mut self, reason: &str, count: u64) {
+        add(&mut self.reasons, reason, count);
     }
 }
 

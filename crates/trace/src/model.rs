@@ -3,78 +3,53 @@
 
 use crate::table::{row_id, table};
 use crate::{
-    Api, CopyKind, LockKind, LockLayer, LockMode, MemoryKind, Meta, Ns, OpKind, RangeKind, Strings, Sym,
-    SyncKind, TallyKind, ThreadRole, ThreadState,
+    Api, CopyKind, Duration, LockKind, LockLayer, LockMode, MemoryKind, Meta, Moment, OpKind, RangeKind,
+    Strings, Sym, SyncKind, TallyKind, ThreadRole, ThreadState,
 };
 
-row_id!(
-    /// A row of [`Processes`].
-    ProcessId
-);
-row_id!(
-    /// A row of [`Threads`].
-    ThreadId
-);
-row_id!(
-    /// A row of [`Devices`].
-    DeviceId
-);
-row_id!(
-    /// A row of [`Contexts`].
-    ContextId
-);
-row_id!(
-    /// A row of [`Streams`].
-    StreamId
-);
-row_id!(
-    /// A row of [`Calls`].
-    CallId
-);
-row_id!(
-    /// A row of [`Ops`].
-    OpId
-);
-row_id!(
-    /// A row of [`Syncs`].
-    SyncId
-);
-row_id!(
-    /// A row of [`Waits`].
-    WaitId
-);
-row_id!(
-    /// A row of [`Arguments`].
-    ArgumentId
-);
-row_id!(
-    /// A row of [`Ranges`].
-    RangeId
-);
-row_id!(
-    /// A row of [`States`].
-    StateId
-);
-row_id!(
-    /// A row of [`Limits`].
-    LimitId
-);
-row_id!(
-    /// A row of [`Samples`].
-    SampleId
-);
-row_id!(
-    /// A row of [`Tallies`].
-    TallyId
-);
-row_id!(
-    /// A row of [`Frames`].
-    FrameId
-);
-row_id!(
-    /// A row of [`Stacks`].
-    StackId
-);
+/// Gives a macro all tables of a trace: the field, the columns and the row numbers of each. Tables that others refer to come
+/// first; this is their order in a `.holdup` file.
+macro_rules! tables {
+    ($do:ident) => {
+        $do! {
+            /// Processes.
+            processes Processes ProcessId;
+            /// Host threads.
+            threads Threads ThreadId;
+            /// GPUs.
+            devices Devices DeviceId;
+            /// Contexts.
+            contexts Contexts ContextId;
+            /// Streams.
+            streams Streams StreamId;
+            /// Places in code.
+            frames Frames FrameId;
+            /// Call stacks.
+            stacks Stacks StackId;
+            /// Marked host ranges.
+            ranges Ranges RangeId;
+            /// Host calls.
+            calls Calls CallId;
+            /// GPU operations.
+            ops Ops OpId;
+            /// Synchronizations.
+            syncs Syncs SyncId;
+            /// Waits for locks and for other threads.
+            waits Waits WaitId;
+            /// Arguments of calls.
+            arguments Arguments ArgumentId;
+            /// What threads did.
+            states States StateId;
+            /// Processors that processes may use.
+            limits Limits LimitId;
+            /// Where threads were.
+            samples Samples SampleId;
+            /// What is counted and not listed.
+            tallies Tallies TallyId;
+        }
+    };
+}
+pub(crate) use tables;
 
 table! {
     /// A process of the traced program.
@@ -148,9 +123,9 @@ table! {
     /// A call of a host thread into CUDA or, in traces that have them, into the operating system.
     "calls" Call Calls CallId {
         /// Entry, ns.
-        start: Ns,
+        start: Moment,
         /// Return, ns.
-        end: Ns,
+        end: Moment,
         /// The calling thread.
         thread: ThreadId,
         /// The library called.
@@ -172,9 +147,9 @@ table! {
     /// An operation on a GPU: kernel, copy or fill.
     "ops" Op Ops OpId {
         /// Start, ns.
-        start: Ns,
+        start: Moment,
         /// End, ns.
-        end: Ns,
+        end: Moment,
         /// Kernel, copy or fill.
         kind: OpKind,
         /// Kernel name; empty for copies and fills.
@@ -222,9 +197,9 @@ table! {
     /// A synchronization as the tracer recorded it.
     "syncs" Sync Syncs SyncId {
         /// Start, ns.
-        start: Ns,
+        start: Moment,
         /// End, ns.
-        end: Ns,
+        end: Moment,
         /// What is waited for.
         kind: SyncKind,
         /// The process.
@@ -244,9 +219,9 @@ table! {
     /// A wait for a lock that another thread held, or for something that another thread provides.
     "waits" Wait Waits WaitId {
         /// When the waiter found the lock held, ns.
-        start: Ns,
+        start: Moment,
         /// When it acquired the lock and went on, ns.
-        end: Ns,
+        end: Moment,
         /// The waiting thread.
         thread: ThreadId,
         /// The call the waiter was in.
@@ -273,7 +248,7 @@ table! {
         layer: LockLayer,
         /// The last part of the wait: from the release that let the waiter go on to the acquisition, ns; 0 if unknown.
         /// Nobody holds the lock in that time.
-        handoff: Ns,
+        handoff: Duration,
         /// Where the waiter was.
         stack: StackId,
         /// Where the holder was when the wait began.
@@ -307,15 +282,17 @@ table! {
     /// A range of host time marked by a framework, the user, the interpreter or the tracer.
     "ranges" Range Ranges RangeId {
         /// Start, ns.
-        start: Ns,
+        start: Moment,
         /// End, ns.
-        end: Ns,
+        end: Moment,
         /// The thread, if the source states it.
         thread: ThreadId,
         /// Who marked it.
         kind: RangeKind,
         /// Its name.
         name: Sym,
+        /// The domain of an NVTX range, which tells those of one library from others; empty for none.
+        domain: Sym,
         /// The place of the mark, if the source states it.
         stack: StackId,
     }
@@ -326,15 +303,15 @@ table! {
     /// overlap; between them nothing is known of it.
     "states" State States StateId {
         /// Start, ns.
-        start: Ns,
+        start: Moment,
         /// End, ns.
-        end: Ns,
+        end: Moment,
         /// The thread.
         thread: ThreadId,
         /// Time on a processor within the interval, ns. With `runnable`, at most the interval's length.
-        running: Ns,
+        running: Duration,
         /// Time ready without a processor within the interval, ns. The rest of the interval it was blocked.
-        runnable: Ns,
+        runnable: Duration,
         /// Its state at the end of the interval.
         state: ThreadState,
         /// The system call it is blocked in (`futex`, `read`); empty if none or unknown.
@@ -348,9 +325,9 @@ table! {
     /// The processors that a process may use in an interval.
     "limits" Limit Limits LimitId {
         /// Start, ns.
-        start: Ns,
+        start: Moment,
         /// End, ns.
-        end: Ns,
+        end: Moment,
         /// The process.
         process: ProcessId,
         /// Processors allowed to it; 0 if unknown.
@@ -359,7 +336,7 @@ table! {
         quota: i64,
         /// Time for which the control group was throttled within the interval, ns, summed over its processors as the
         /// kernel does: it can exceed the interval.
-        throttled: Ns,
+        throttled: Duration,
     }
 }
 
@@ -367,7 +344,7 @@ table! {
     /// Where a thread was at a moment.
     "samples" Sample Samples SampleId {
         /// The moment, ns.
-        at: Ns,
+        at: Moment,
         /// The thread.
         thread: ThreadId,
         /// Where it was.
@@ -389,7 +366,7 @@ table! {
         /// How many.
         count: i64,
         /// The sum of their times, ns; 0 if they were not timed. Of calls that holdup counted, one in 64 was timed.
-        time: Ns,
+        time: Duration,
     }
 }
 
@@ -417,48 +394,25 @@ table! {
     }
 }
 
-/// What happened in a program: tables on one clock.
-#[derive(Clone, Default)]
-pub struct Trace {
-    /// Where the trace comes from and what it lost.
-    pub meta: Meta,
-    /// All text.
-    pub strings: Strings,
-    /// Processes.
-    pub processes: Processes,
-    /// Host threads.
-    pub threads: Threads,
-    /// GPUs.
-    pub devices: Devices,
-    /// Contexts.
-    pub contexts: Contexts,
-    /// Streams.
-    pub streams: Streams,
-    /// Host calls.
-    pub calls: Calls,
-    /// GPU operations.
-    pub ops: Ops,
-    /// Synchronizations.
-    pub syncs: Syncs,
-    /// Waits for locks and for other threads.
-    pub waits: Waits,
-    /// Arguments of calls.
-    pub arguments: Arguments,
-    /// Marked host ranges.
-    pub ranges: Ranges,
-    /// What threads did.
-    pub states: States,
-    /// Processors that processes may use.
-    pub limits: Limits,
-    /// Where threads were.
-    pub samples: Samples,
-    /// What is counted and not listed.
-    pub tallies: Tallies,
-    /// Places in code.
-    pub frames: Frames,
-    /// Call stacks.
-    pub stacks: Stacks,
+macro_rules! trace {
+    ($($(#[$doc:meta])* $field:ident $columns:ident $id:ident;)*) => {
+        $(row_id! {
+            #[doc = concat!("A row of [`", stringify!($columns), "`].")]
+            $id
+        })*
+
+        /// What happened in a program: tables on one clock.
+        #[derive(Clone, Default)]
+        pub struct Trace {
+            /// Where the trace comes from and what it lost.
+            pub meta: Meta,
+            /// All text.
+            pub strings: Strings,
+            $($(#[$doc])* pub $field: $columns,)*
+        }
+    };
 }
+tables!(trace);
 
 impl Trace {
     /// The text of a symbol.

@@ -14,11 +14,15 @@ pub struct TableError {
 }
 
 /// Declares a table: `name` in files, a row type, and a columns type with one `Vec` per column.
+///
+/// A column's type says what becomes of it where rows move, within a trace or to another one ([`crate::moved`]): typed row
+/// numbers follow the rows, a [`Sym`](crate::Sym) the text, and a [`Moment`](crate::Moment) the trace's time. All else stays
+/// as it is.
 macro_rules! table {
     (
         $(#[$doc:meta])*
         $name:literal $row:ident $columns:ident $id:ident
-        { $($(#[$column_doc:meta])* $column:ident: $cell:ty,)+ }
+        { $($(#[$column_doc:meta])* $column:ident: $cell:ident,)+ }
     ) => {
         $(#[$doc])*
         #[derive(Clone, Copy, Debug, PartialEq)]
@@ -73,12 +77,50 @@ macro_rules! table {
             }
 
             /// Removes the rows whose `keep` is false; the others move up.
-            #[allow(dead_code, reason = "tables of processes, threads and devices are never cut")]
             pub(crate) fn retain(&mut self, keep: &[bool]) {
                 $({
                     let mut kept = keep.iter();
                     self.$column.retain(|_| *kept.next().unwrap_or(&false));
                 })+
+            }
+
+            /// Appends the rows of a table of another trace, as they are in this one.
+            pub(crate) fn append_moved(&mut self, rows: &$columns, to: &$crate::moved::Moved<'_>) {
+                $({
+                    let first = self.$column.len();
+                    self.$column.extend_from_slice(&rows.$column);
+                    $crate::table::moved!($cell, self.$column[first..], to);
+                })+
+            }
+
+            /// Changes what the rows refer to, as it is now.
+            pub(crate) fn moved(&mut self, to: &$crate::moved::Moved<'_>) {
+                $($crate::table::moved!($cell, self.$column[..], to);)+
+            }
+
+            /// Marks the rows of other tables to which these refer, in tables that have marks.
+            pub(crate) fn mark(&self, marks: &mut $crate::moved::Marks) {
+                $($crate::cell::Cell::mark(&self.$column, marks);)+
+            }
+
+            /// Checks that the rows to which these refer are there, in tables of so many rows.
+            pub(crate) fn check_references(
+                &self,
+                rows: &$crate::moved::Tables<usize>,
+            ) -> Result<(), $crate::CellError> {
+                $($crate::cell::Cell::check(&self.$column, stringify!($column), rows)?;)+
+                Ok(())
+            }
+
+            /// Gives `each` the name, the target and the row numbers of each column that refers to rows.
+            #[cfg(test)]
+            pub(crate) fn references(
+                &mut self,
+                each: &mut dyn FnMut(&'static str, &'static str, &mut [u32]),
+            ) {
+                $($crate::cell::Cell::references(&mut self.$column, &mut |target, rows| {
+                    each(stringify!($column), target, rows);
+                });)+
             }
 
             /// The row of that number.
@@ -113,6 +155,19 @@ macro_rules! table {
     };
 }
 
+/// Changes a part of a column whose rows are moved.
+macro_rules! moved {
+    (Moment, $part:expr, $to:expr) => {
+        $crate::moved::moments(&mut $part, $to)
+    };
+    (Ns, $part:expr, $to:expr) => {
+        compile_error!("say whether the column has moments or durations")
+    };
+    ($cell:ident, $part:expr, $to:expr) => {
+        <$cell as $crate::cell::Cell>::moved(&mut $part, $to)
+    };
+}
+
 /// Declares a typed row number; `NONE` means "no row" and is null in files.
 macro_rules! row_id {
     ($(#[$doc:meta])* $name:ident) => {
@@ -140,12 +195,6 @@ macro_rules! row_id {
                 self.0 as usize
             }
 
-            /// The row that it becomes when its table is appended to one of so many rows; `NONE` stays.
-            #[allow(dead_code, reason = "nothing refers to rows of some tables")]
-            pub(crate) fn after(self, rows: usize) -> $name {
-                if self == $name::NONE { self } else { $name::new(self.index() + rows) }
-            }
-
             /// Whether this is a row.
             pub fn is_some(self) -> bool {
                 self != $name::NONE
@@ -169,4 +218,4 @@ macro_rules! row_id {
         }
     };
 }
-pub(crate) use {row_id, table};
+pub(crate) use {moved, row_id, table};

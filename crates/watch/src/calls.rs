@@ -1,5 +1,6 @@
 //! Which threads of a process are inside a CUDA call: the chunks of its own spool file say so.
 
+use crate::file::spool_file;
 use rustc_hash::FxHashMap;
 use spool::{ALIGN, CHUNK_HEADER, CHUNK_MAGIC, ChunkHeader, Progress};
 use std::cell::Cell;
@@ -34,7 +35,7 @@ impl Calls {
     /// # Errors
     /// The operating system's.
     pub fn open(path: &Path) -> std::io::Result<Calls> {
-        let (file, chunks) = (File::open(path)?, FxHashMap::default());
+        let (file, chunks) = (spool_file().open(path)?, FxHashMap::default());
         Ok(Calls { file, chunks, known: ALIGN, stale: Cell::new(false), read: Instant::now() })
     }
 

@@ -6,6 +6,7 @@ use std::collections::HashMap;
 use std::fs::{File, OpenOptions};
 use std::io;
 use std::os::fd::AsRawFd;
+use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
 use std::path::Path;
 use std::sync::atomic::AtomicU64;
 use std::sync::atomic::Ordering::{Relaxed, Release};
@@ -40,12 +41,39 @@ impl Budget {
 }
 
 fn map_budget(directory: &Path) -> io::Result<MmapMut> {
-    let mut options = OpenOptions::new();
-    let file =
-        options.read(true).write(true).create(true).truncate(false).open(directory.join(spool::SHARED))?;
-    reserve(&file, 0, 4096).map_err(|_| io::ErrorKind::StorageFull)?;
+    let file = open_budget(&directory.join(spool::SHARED))?;
+    if !is_safe(&file, directory)? {
+        return Err(io::ErrorKind::PermissionDenied.into());
+    }
+    reserve(&file, 0, spool::Shared::BYTES).map_err(|_| io::ErrorKind::StorageFull)?;
     // SAFETY: no process truncates the file, so the page stays; it is used atomically.
-    unsafe { MmapOptions::new().len(4096).map_mut(&file) }
+    unsafe { MmapOptions::new().len(spool::Shared::BYTES as usize).map_mut(&file) }
+}
+
+/// Opens the file, or makes it. The program may make it at the same time.
+fn open_budget(path: &Path) -> io::Result<File> {
+    let mut options = spool_file();
+    options.write(true);
+    options.open(path).or_else(|_| options.create_new(true).open(path)).or_else(|error| match error.kind() {
+        io::ErrorKind::AlreadyExists => options.create_new(false).open(path),
+        _ => Err(error),
+    })
+}
+
+/// Whether a file is a plain one of one name that this user made, or the user who made the folder.
+fn is_safe(file: &File, directory: &Path) -> io::Result<bool> {
+    let (found, folder) = (file.metadata()?, directory.symlink_metadata()?);
+    // SAFETY: only returns a number.
+    let user = unsafe { libc::geteuid() };
+    Ok(found.is_file() && found.nlink() == 1 && [user, folder.uid()].contains(&found.uid()))
+}
+
+/// How files of a spool are opened to read them: a link, which another user may have put there, is not followed, and
+/// a pipe is not waited for. A file that is made is its owner's alone.
+pub fn spool_file() -> OpenOptions {
+    let mut options = OpenOptions::new();
+    options.read(true).mode(0o600).custom_flags(libc::O_NOFOLLOW | libc::O_NONBLOCK);
+    options
 }
 
 /// Takes disk blocks for a part of a file: writing to a mapped hole of a full disk would end this process.
@@ -90,7 +118,7 @@ impl Watched {
     /// # Errors
     /// The operating system's, as when there is one of that name.
     pub fn make(path: &Path, pid: u32, now: i64, unix: i64) -> io::Result<Watched> {
-        let file = OpenOptions::new().read(true).write(true).create_new(true).open(path)?;
+        let file = spool_file().write(true).create_new(true).open(path)?;
         reserve(&file, 0, ALIGN).map_err(|_| io::ErrorKind::StorageFull)?;
         // SAFETY: no process truncates the file, which this one has just made.
         let header = unsafe { MmapOptions::new().len(ALIGN as usize).map_mut(&file)? };
@@ -262,6 +290,29 @@ mod tests {
         assert_eq!(found.len(), 3002);
         assert_eq!((found[1].0, found[1].1, State::read(&found[1].2)), (State::KIND, futex, Some(row)));
         assert!(Watched::make(&path, 7, 1, 2).is_err(), "another one's file");
+    }
+
+    #[test]
+    fn files_are_their_owners_alone_and_no_link_is_followed() {
+        let folder = tempfile::tempdir().unwrap();
+        let [file, link, budget] =
+            ["7-0.watch", "8-0.watch", spool::SHARED].map(|name| folder.path().join(name));
+        let victim = folder.path().join("victim");
+        std::fs::write(&victim, "").unwrap();
+        std::os::unix::fs::symlink(&victim, &link).unwrap();
+        assert!(Watched::make(&link, 8, 1, 2).is_err());
+        std::os::unix::fs::symlink(&victim, &budget).unwrap();
+        assert!(map_budget(folder.path()).is_err());
+        std::fs::remove_file(&budget).unwrap();
+        // It would be another file of its user's.
+        std::fs::hard_link(&victim, &budget).unwrap();
+        assert!(map_budget(folder.path()).is_err());
+        std::fs::remove_file(&budget).unwrap();
+        assert_eq!(victim.metadata().unwrap().len(), 0, "nothing was written");
+        assert!(map_budget(folder.path()).is_ok() && Watched::make(&file, 7, 1, 2).is_ok());
+        for made in [file, budget] {
+            assert_eq!(made.metadata().unwrap().mode() & 0o077, 0, "{}", made.display());
+        }
     }
 
     #[test]

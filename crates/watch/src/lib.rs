@@ -24,4 +24,5 @@ mod syscalls;
 mod task;
 mod watcher;
 
+pub use file::spool_file;
 pub use watcher::{Options, Permissions, Report, Watcher, permissions};

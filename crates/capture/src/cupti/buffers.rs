@@ -4,7 +4,7 @@
 //! cannot ask. So buffers are as large as they are filled in a tenth of a second or two. From CUDA 12.3 on each thread that issues work has
 //! a buffer of its own.
 
-use crate::writer;
+use crate::{seccomp, writer};
 use interpose::Ns;
 use std::ptr::null_mut;
 use std::sync::atomic::Ordering::{AcqRel, Relaxed, Release};
@@ -23,7 +23,7 @@ struct Size {
 
 static SIZES: [Size; 4] =
     [Size::new(256, 4, 128), Size::new(1024, 4, 128), Size::new(4096, 2, 64), Size::new(16384, 2, 32)];
-/// Bytes for a record: a kernel's has 216 (CUDA 13.0).
+/// Bytes for a record: a kernel's has 248 (CUDA 13.4).
 const RECORD: usize = 256;
 
 /// A buffer that is full this soon makes the thread's next one larger; one that is not full by then, smaller, ns.
@@ -122,14 +122,18 @@ fn next_size(now: Ns) -> usize {
     size
 }
 
-/// Keeps a buffer of [`request`] that CUPTI has given back for good, with the bytes that were stated there.
-pub fn give_back(buffer: *mut u8, room: usize) {
+/// Keeps a buffer that CUPTI has given back, with the bytes that were stated there.
+///
+/// # Safety
+///
+/// CUPTI got it from [`request`] and gives it back for good.
+pub unsafe fn give_back(buffer: *mut u8, room: usize) {
     // It is left alone if CUPTI states others: it is not known what to unmap.
     let Some(size) = SIZES.iter().find(|size| size.bytes() == room) else { return };
-    if buffer.is_null() || size.keep(buffer) {
+    if buffer.is_null() || size.keep(buffer) || !seccomp::allows_calls() {
         return;
     }
-    // SAFETY: a buffer of `fresh`, of so many bytes, which nobody else has.
+    // SAFETY: the caller's promise: a buffer of `fresh`, of so many bytes, which nobody else has.
     unsafe { libc::munmap(buffer.cast(), size.bytes()) };
 }
 
@@ -139,6 +143,9 @@ pub fn give_back(buffer: *mut u8, room: usize) {
 fn fresh(bytes: usize) -> *mut u8 {
     let access = libc::PROT_READ | libc::PROT_WRITE;
     let flags = libc::MAP_PRIVATE | libc::MAP_ANONYMOUS | libc::MAP_POPULATE;
+    if !seccomp::allows_calls() {
+        return null_mut();
+    }
     // SAFETY: asks for new memory.
     let memory = unsafe { libc::mmap(null_mut(), bytes, access, flags, -1, 0) };
     if memory == libc::MAP_FAILED { null_mut() } else { memory.cast() }

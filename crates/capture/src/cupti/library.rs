@@ -1,9 +1,10 @@
 //! Finding CUPTI and its functions.
 
-use crate::c_library::real_dlsym;
+use crate::c_library::{real_dlopen, real_dlsym};
 use crate::line::Line;
 use crate::writer::Writer;
 use libc::{c_char, c_int, c_void};
+use interpose::Loader;
 use std::ffi::CStr;
 use std::iter;
 
@@ -17,24 +18,28 @@ pub type Complete = unsafe extern "C-unwind" fn(*mut c_void, u32, *mut u8, usize
 pub type Timestamp = unsafe extern "C-unwind" fn() -> u64;
 
 /// Switches the records of one function on (1) or off (0).
-pub type Switch = unsafe extern "C" fn(u32, u8) -> Code;
+pub type Switch = unsafe extern "C-unwind" fn(u32, u8) -> Code;
 
 /// `CUpti_CallbackFunc`
 pub type Callback = unsafe extern "C-unwind" fn(*mut c_void, c_int, u32, *const c_void);
-pub type Subscribe = unsafe extern "C" fn(*mut *mut c_void, Callback, *mut c_void) -> Code;
-pub type Unsubscribe = unsafe extern "C" fn(*mut c_void) -> Code;
+pub type Subscribe = unsafe extern "C-unwind" fn(*mut *mut c_void, Callback, *mut c_void) -> Code;
+pub type Unsubscribe = unsafe extern "C-unwind" fn(*mut c_void) -> Code;
 /// On (1) or off (0), the subscriber, the domain, and the function's number.
-pub type EnableCallback = unsafe extern "C" fn(u32, *mut c_void, c_int, u32) -> Code;
+pub type EnableCallback = unsafe extern "C-unwind" fn(u32, *mut c_void, c_int, u32) -> Code;
 /// The attribute, the bytes of its value, and the value.
-pub type SetAttribute = unsafe extern "C" fn(c_int, *mut usize, *mut c_void) -> Code;
+pub type SetAttribute = unsafe extern "C-unwind" fn(c_int, *mut usize, *mut c_void) -> Code;
 
-fn find(library: *mut c_void, name: &CStr) -> Option<*mut c_void> {
+/// A library that [`open`] loaded: it stays loaded.
+#[derive(Clone, Copy)]
+struct Library(*mut c_void);
+
+fn find(library: Library, name: &CStr) -> Option<*mut c_void> {
     // SAFETY: the library stays loaded.
-    let function = unsafe { real_dlsym(library, name) };
+    let function = unsafe { real_dlsym(library.0, name) };
     (!function.is_null()).then_some(function)
 }
 
-fn switch(library: *mut c_void, name: &CStr) -> Option<Switch> {
+fn switch(library: Library, name: &CStr) -> Option<Switch> {
     // SAFETY: CUPTI's functions of those names have this type in all versions that have them.
     find(library, name).map(|function| unsafe { std::mem::transmute::<*mut c_void, Switch>(function) })
 }
@@ -45,7 +50,7 @@ macro_rules! functions {
         /// CUPTI's functions (cupti_activity.h, cupti_callbacks.h).
         #[derive(Clone, Copy)]
         pub struct Cupti {
-            $(#[doc = $name] pub $field: unsafe extern "C" fn($($argument),*) -> Code,)*
+            $(#[doc = $name] pub $field: unsafe extern "C-unwind" fn($($argument),*) -> Code,)*
             /// `cuptiSubscribe`, where there is one.
             pub subscribe: Option<Subscribe>,
             /// `cuptiUnsubscribe`, where there is one.
@@ -62,21 +67,16 @@ macro_rules! functions {
 
         impl Cupti {
             /// The functions of a loaded library; the name of one that is missing otherwise.
-            fn of(library: *mut c_void) -> Result<Cupti, &'static str> {
+            fn of(library: Library) -> Result<Cupti, &'static str> {
                 Ok(Cupti {
                     $($field: {
                         let Ok(name) = CStr::from_bytes_with_nul(concat!($name, "\0").as_bytes()) else {
                             return Err($name);
                         };
-                        // SAFETY: the library stays loaded; CUPTI's function of that name has this
-                        // type in all versions from CUDA 12.0 on.
-                        let function = unsafe { real_dlsym(library, name) };
-                        if function.is_null() {
-                            return Err($name);
-                        }
-                        // SAFETY: as above, and not null.
+                        let Some(function) = find(library, name) else { return Err($name) };
+                        // SAFETY: CUPTI's function of that name has this type in all versions from CUDA 12.0 on.
                         unsafe {
-                            std::mem::transmute::<*mut c_void, unsafe extern "C" fn($($argument),*) -> Code>(function)
+                            std::mem::transmute::<*mut c_void, unsafe extern "C-unwind" fn($($argument),*) -> Code>(function)
                         }
                     },)*
                     subscribe: find(library, c"cuptiSubscribe").map(|function| {
@@ -161,6 +161,8 @@ pub enum Failure {
     Lacks(&'static str),
     /// A function failed with a code.
     Failed(&'static str, Code),
+    /// Its version is older than those whose records are known.
+    Old(u32),
 }
 
 /// `CUPTI_ERROR_MULTIPLE_SUBSCRIBERS_NOT_SUPPORTED`: another profiler uses it.
@@ -173,21 +175,21 @@ impl Failure {
     }
 }
 
-fn open(name: &CStr, how: c_int) -> Option<*mut c_void> {
+fn open(name: &CStr, how: c_int) -> Option<Library> {
     // SAFETY: loading a library runs its constructors, as it would for the program's own use.
-    let library = unsafe { libc::dlopen(name.as_ptr(), libc::RTLD_NOW | how) };
-    (!library.is_null()).then_some(library)
+    let library = unsafe { real_dlopen(name, libc::RTLD_NOW | how) };
+    (!library.is_null()).then_some(Library(library))
 }
 
-fn within(directory: &[u8]) -> Option<*mut c_void> {
+fn within(directory: &[u8]) -> Option<Library> {
     NAMES.iter().find_map(|name| open(Path::of(&[directory, name.to_bytes_with_nul()])?.path()?, 0))
 }
 
 /// CUPTI in the directory of the CUDA runtime in use, or, for older Python wheels, in the
 /// neighbouring package `cuda_cupti`.
-fn beside_runtime() -> Option<*mut c_void> {
+fn beside_runtime() -> Option<Library> {
     let mut found = None;
-    interpose::each_library(&mut |library| {
+    Loader::hold_at_start()?.each_library(&mut |library| {
         let name = library.name();
         if name.starts_with(b"libcudart.so") && found.is_none() {
             found = library.path.strip_suffix(name).and_then(|directory| Path::of(&[directory]));

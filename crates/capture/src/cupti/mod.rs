@@ -5,6 +5,7 @@
 
 mod buffers;
 mod ids;
+mod layout;
 mod library;
 mod quiet;
 mod records;
@@ -13,11 +14,12 @@ pub use buffers::Pace;
 pub use library::Failure;
 
 use crate::line::{Decimal, Line};
+use crate::process::{self, STATE};
 use crate::writer::{self, Writer};
-use crate::{env, texts};
+use crate::{env, recording, texts};
 use interpose::Published;
+use layout::{Cut, Misfit, Raw, Version, kind};
 use library::Cupti;
-use records::kind;
 use spool::Level;
 use std::ffi::{c_int, c_void};
 use std::ptr::null_mut;
@@ -44,6 +46,8 @@ static CLOCK_OFFSET: AtomicI64 = AtomicI64::new(0);
 /// threads before it.
 static UNREAD: AtomicU64 = AtomicU64::new(0);
 static VERSION: AtomicU32 = AtomicU32::new(0);
+/// Records have layouts that are not known: none is read from now on.
+static MISFIT: AtomicBool = AtomicBool::new(false);
 /// A [`Recorded`]; 0 before CUPTI was started.
 static RECORDED: AtomicU32 = AtomicU32::new(0);
 
@@ -101,13 +105,33 @@ impl Recorded {
     }
 }
 
+fn check(what: &'static str, code: c_int) -> Result<(), Failure> {
+    if code == 0 { Ok(()) } else { Err(Failure::Failed(what, code)) }
+}
+
+/// The number of a copy's version, whose records are known or checked.
+fn number_of(cupti: &Cupti) -> Result<u32, Failure> {
+    let mut number = 0;
+    // SAFETY: CUPTI writes a number.
+    check("cuptiGetVersion", unsafe { (cupti.version)(&mut number) })?;
+    Version::of(number).map(|_| number).ok_or(Failure::Old(number))
+}
+
 fn switch_on(cupti: &Cupti, kinds: &[u32]) -> Result<(), Failure> {
-    let check = |what: &'static str, code| if code == 0 { Ok(()) } else { Err(Failure::Failed(what, code)) };
-    let mut version = 0;
+    // Buffers may come before this returns.
+    VERSION.store(number_of(cupti)?, Relaxed);
+    let is_on = ask_for(cupti, kinds);
+    if is_on.is_err() {
+        VERSION.store(0, Relaxed);
+    }
+    is_on
+}
+
+/// Has CUPTI make records.
+fn ask_for(cupti: &Cupti, kinds: &[u32]) -> Result<(), Failure> {
     // SAFETY: CUPTI's functions, with arguments as its headers ask for; the callbacks are functions
     // of this library, which is never unloaded.
     unsafe {
-        (cupti.version)(&mut version);
         check("cuptiActivityRegisterTimestampCallback", (cupti.timestamps)(timestamp))?;
         check("cuptiSetThreadIdType", (cupti.thread_ids)(KERNEL_THREAD_IDS))?;
         keep_times_on_host(cupti);
@@ -122,7 +146,6 @@ fn switch_on(cupti: &Cupti, kinds: &[u32]) -> Result<(), Failure> {
             }
         }
     }
-    VERSION.store(version, Relaxed);
     Ok(())
 }
 
@@ -141,10 +164,14 @@ fn set(cupti: &Cupti, attribute: c_int, mut value: u8) -> bool {
 }
 
 /// CUPTI's numbers of a context and of a stream in it.
-pub fn numbers(context: *mut c_void, stream: u64) -> Option<(u32, u32)> {
+///
+/// # Safety
+///
+/// The driver gave the context, and knows the stream in it.
+pub unsafe fn numbers(context: *mut c_void, stream: u64) -> Option<(u32, u32)> {
     let (true, Some(cupti)) = (ON.load(Acquire), CUPTI.get()) else { return None };
     let (mut context_number, mut stream_number) = (0, 0);
-    // SAFETY: CUPTI's functions, which write the numbers; the driver gave the context, and knows the stream.
+    // SAFETY: CUPTI's functions, which write the numbers; the rest is the caller's promise.
     let codes = unsafe {
         (
             (cupti.context_number)(context, &mut context_number),
@@ -180,6 +207,9 @@ pub fn pause() {
 
 /// Has CUPTI make records again, and tell ids.
 pub fn resume() {
+    if MISFIT.load(Relaxed) {
+        return;
+    }
     if let (true, Some(cupti), Some(recorded)) = (ON.load(Acquire), CUPTI.get(), Recorded::now()) {
         for kind in recorded.kinds() {
             // SAFETY: as above.
@@ -219,12 +249,13 @@ pub fn make_way() -> bool {
 ///
 /// # Safety
 ///
-/// The caller is the only thread of a fork's child.
+/// No thread of the child is known, as while it begins anew.
 pub unsafe fn forget() {
     ON.store(false, Release);
     // SAFETY: the caller's promise.
     unsafe { CUPTI.forked() };
     UNREAD.store(0, Relaxed);
+    MISFIT.store(false, Relaxed);
     records::forget();
     ids::forget();
 }
@@ -236,42 +267,99 @@ unsafe extern "C-unwind" fn timestamp() -> u64 {
 
 unsafe extern "C-unwind" fn complete(_: *mut c_void, _: u32, buffer: *mut u8, room: usize, valid: usize) {
     if let (Some(cupti), false) = (CUPTI.get(), buffer.is_null()) {
+        // SAFETY: a buffer of `request`, which is initialized, and which CUPTI gives back: nobody writes to it.
+        let handed = Handed(unsafe { std::slice::from_raw_parts(buffer, valid.min(room)) });
         let is_read = writer::here(|writer| {
             // So that its times and the wrapped calls' stay comparable.
             writer.clock(interpose::moment());
-            read(writer, cupti, buffer, valid);
+            read(writer, cupti, &handed);
         });
         if is_read.is_none() {
-            UNREAD.fetch_add(pass_over(cupti, buffer, valid), Relaxed);
+            UNREAD.fetch_add(pass_over(cupti, &handed), Relaxed);
         }
     }
-    buffers::give_back(buffer, room);
+    // SAFETY: CUPTI gives it back, and what was read of it is written.
+    unsafe { buffers::give_back(buffer, room) };
+}
+
+/// What is valid of a buffer that CUPTI handed out, until it is given back.
+struct Handed<'a>(&'a [u8]);
+
+impl<'a> Handed<'a> {
+    /// Calls `visit` with each record; returns how many cannot be found.
+    fn each(&self, cupti: &Cupti, mut visit: impl FnMut(Raw<'a>)) -> u64 {
+        let (mut cut, mut record) = (Cut::new(self.0), null_mut::<u8>());
+        // SAFETY: CUPTI walks its own buffer.
+        let next =
+            |record: &mut *mut u8| unsafe { (cupti.next)(self.0.as_ptr().cast_mut(), self.0.len(), record) };
+        while next(&mut record) == 0 && !record.is_null() {
+            match cut.begin(record.addr().wrapping_sub(self.0.as_ptr().addr())) {
+                Ok(before) => before.into_iter().for_each(&mut visit),
+                // And the one before, whose end is not known.
+                Err(_) => return 1 + u64::from(cut.end().is_some()),
+            }
+        }
+        cut.end().into_iter().for_each(visit);
+        0
+    }
 }
 
 /// Writes what is in a buffer, and how many records were lost.
-fn read(writer: &mut Writer, cupti: &Cupti, buffer: *mut u8, valid: usize) {
-    let mut lost = 0;
-    each(cupti, buffer, valid, |record| {
-        // SAFETY: CUPTI gave it: a whole record of its own.
-        lost += u64::from(!unsafe { records::write(writer, cupti, record) });
-    });
-    write_lost(writer, lost + dropped(cupti));
-}
-
-/// How many records of a buffer are lost, since the thread cannot write: another one will say so.
-fn pass_over(cupti: &Cupti, buffer: *mut u8, valid: usize) -> u64 {
-    let mut lost = 0;
-    each(cupti, buffer, valid, |_| lost += 1);
-    lost + dropped(cupti)
-}
-
-/// Calls `visit` with each record of a buffer.
-fn each(cupti: &Cupti, buffer: *mut u8, valid: usize, mut visit: impl FnMut(*const u8)) {
-    let mut record = null_mut();
-    // SAFETY: CUPTI walks its own buffer.
-    while unsafe { (cupti.next)(buffer, valid, &mut record) } == 0 && !record.is_null() {
-        visit(record);
+fn read(writer: &mut Writer, cupti: &Cupti, handed: &Handed<'_>) {
+    if MISFIT.load(Relaxed) {
+        return write_lost(writer, pass_over(cupti, handed));
     }
+    let version = Version::of(VERSION.load(Relaxed)).unwrap_or(Version::Other);
+    let (mut lost, mut misfit) = (0, None);
+    let hidden = handed.each(cupti, |record| match record.check(version) {
+        // SAFETY: CUPTI handed it out; it was checked.
+        Ok(()) => lost += u64::from(!unsafe { records::write(writer, cupti, record) }),
+        Err(why) => {
+            lost += 1;
+            misfit = misfit.or(Some(why)).filter(|why| matches!(why, Misfit::Shrunk { .. }));
+        }
+    });
+    write_lost(writer, lost + hidden + dropped(cupti));
+    if let Some(Misfit::Shrunk { kind, size, expected }) = misfit {
+        refuse(writer, [kind as usize, size, expected]);
+    }
+}
+
+/// Records of a version that is not known are shorter than they were: nothing that CUPTI hands out is read from now on. It is
+/// not switched off: this is within a call of CUPTI's own.
+#[cold]
+fn refuse(writer: &mut Writer, numbers: [usize; 3]) {
+    if MISFIT.swap(true, Relaxed) {
+        return;
+    }
+    STATE.is_joined.store(false, Relaxed);
+    STATE.tells_ids.store(false, Relaxed);
+    STATE.level.store(Level::Light as u32, Release);
+    process::set_level(Level::Light);
+    recording::shorten_launches();
+    let [kind, size, expected] = numbers.map(|number| Decimal::of(number as i64));
+    let version = Decimal::of(VERSION.load(Relaxed).into());
+    let parts = [
+        b"no GPU records from here on: libcupti of version ",
+        version.bytes(),
+        b" is newer than this holdup knows, and its records of kind ",
+        kind.bytes(),
+        b" have ",
+        size.bytes(),
+        b" bytes instead of ",
+        expected.bytes(),
+        b": update holdup, or use libcupti of CUDA 13.5",
+    ];
+    if let Some(line) = Line::<256>::of(&parts) {
+        note(writer, line.bytes());
+    }
+}
+
+/// How many records of a buffer are lost, since they are not read.
+fn pass_over(cupti: &Cupti, handed: &Handed<'_>) -> u64 {
+    let mut lost = 0;
+    let hidden = handed.each(cupti, |_| lost += 1);
+    lost + hidden + dropped(cupti)
 }
 
 /// How many records CUPTI dropped since it was last asked.
@@ -298,12 +386,21 @@ pub fn end(writer: &mut Writer) {
 /// Writes a sentence about why there are no GPU records.
 pub fn explain(writer: &mut Writer, failure: Failure) {
     let missing = "libcupti was not found (install the CUDA toolkit or the nvidia-cuda-cupti wheel)";
-    let code = Decimal::of(if let Failure::Failed(_, code) = failure { code.into() } else { 0 });
+    let number = Decimal::of(match failure {
+        Failure::Failed(_, code) => code.into(),
+        Failure::Old(version) => version.into(),
+        Failure::Missing | Failure::Lacks(_) => 0,
+    });
     let [first, second, third]: [&[u8]; 3] = match failure {
         Failure::Missing => [missing.as_bytes(), b"", b""],
         Failure::Lacks(name) => [b"this libcupti has no ", name.as_bytes(), b""],
         Failure::Failed(name, library::TAKEN) => [b"another profiler uses CUPTI (", name.as_bytes(), b")"],
-        Failure::Failed(name, _) => [name.as_bytes(), b" failed with code ", code.bytes()],
+        Failure::Failed(name, _) => [name.as_bytes(), b" failed with code ", number.bytes()],
+        Failure::Old(_) => [
+            b"libcupti of version ",
+            number.bytes(),
+            b" is older than that of CUDA 12.0: install a newer one",
+        ],
     };
     if let Some(line) = Line::<256>::of(&[b"no GPU records: ", first, second, third]) {
         note(writer, line.bytes());

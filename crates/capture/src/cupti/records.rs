@@ -1,9 +1,6 @@
-//! CUPTI's activity records into the spool's.
-//!
-//! CUPTI's structs only grow at their ends: from CUDA 12.0 to 13.x the fields read here lie at the
-//! same offsets (measured with the headers of 12.0 to 12.9, 13.0 and 13.5; `tests/gpu/cupti.py` compares what
-//! is recorded). Each record is checked: one whose times make no sense is counted as dropped.
+//! CUPTI's activity records into the spool's. Each record is checked: one whose times make no sense is counted as dropped.
 
+use super::layout::{Raw, kind};
 use super::library::Cupti;
 use super::quiet;
 use crate::texts;
@@ -13,78 +10,22 @@ use std::ffi::{CStr, c_char};
 use std::sync::atomic::AtomicU32;
 use std::sync::atomic::Ordering::Relaxed;
 
-/// `CUpti_ActivityKind` of what is recorded.
-pub mod kind {
-    pub const MEMCPY: u32 = 1;
-    pub const MEMSET: u32 = 2;
-    pub const DRIVER: u32 = 4;
-    pub const RUNTIME: u32 = 5;
-    pub const CONCURRENT_KERNEL: u32 = 10;
-    pub const OVERHEAD: u32 = 17;
-    pub const MEMCPY_PEER: u32 = 22;
-    /// Not asked for: CUPTI before CUDA 12.9 hands out one for every `cudaEventRecord` where
-    /// synchronizations are.
-    pub const CUDA_EVENT: u32 = 36;
-    pub const SYNCHRONIZATION: u32 = 38;
-    /// Graphs that are launched whole: one record each instead of one a node.
-    pub const GRAPH_TRACE: u32 = 51;
-
-    /// What GPUs do, node by node of graphs.
-    pub const OPERATIONS: &[u32] = &[CONCURRENT_KERNEL, MEMCPY, MEMCPY_PEER, MEMSET, OVERHEAD];
-    /// What GPUs do, graphs whole.
-    pub const WITH_GRAPHS: &[u32] = &[CONCURRENT_KERNEL, MEMCPY, MEMCPY_PEER, MEMSET, OVERHEAD, GRAPH_TRACE];
-    /// What GPUs do, node by node, with all calls and synchronizations.
-    pub const WITH_CALLS: &[u32] =
-        &[CONCURRENT_KERNEL, MEMCPY, MEMCPY_PEER, MEMSET, OVERHEAD, SYNCHRONIZATION, RUNTIME, DRIVER];
-}
-
-/// A record in CUPTI's buffer.
-#[derive(Clone, Copy)]
-struct Raw(*const u8);
-
-impl Raw {
-    fn u8(self, at: usize) -> u32 {
-        // SAFETY: `write` was promised a whole record, whose fields lie where its kind says.
-        unsafe { self.0.add(at).read().into() }
-    }
-
-    fn u16(self, at: usize) -> u32 {
-        // SAFETY: as above.
-        unsafe { self.0.add(at).cast::<u16>().read_unaligned().into() }
-    }
-
-    fn u32(self, at: usize) -> u32 {
-        // SAFETY: as above.
-        unsafe { self.0.add(at).cast::<u32>().read_unaligned() }
-    }
-
-    fn u64(self, at: usize) -> u64 {
-        // SAFETY: as above.
-        unsafe { self.0.add(at).cast::<u64>().read_unaligned() }
-    }
-
-    fn time(self, at: usize) -> i64 {
-        self.u64(at) as i64
-    }
-}
-
-/// Writes one record, unless it is one of those left out; false when it makes no sense or its kind is
-/// not known.
+/// Writes one record, unless it is one of those left out; false when it makes no sense.
 ///
 /// # Safety
 ///
-/// `record` points to a whole activity record of CUPTI.
-pub unsafe fn write(writer: &mut Writer, cupti: &Cupti, record: *const u8) -> bool {
-    let raw = Raw(record);
-    match raw.u32(0) {
-        which @ (kind::RUNTIME | kind::DRIVER) => call(writer, cupti, raw, which == kind::RUNTIME),
-        kind::CONCURRENT_KERNEL => kernel(writer, raw),
-        kind::MEMCPY => copy(writer, raw, 44, 64),
-        kind::MEMCPY_PEER => copy(writer, raw, 60, 72),
-        kind::MEMSET => fill(writer, raw),
-        kind::SYNCHRONIZATION => sync(writer, raw),
-        kind::OVERHEAD => overhead(writer, raw),
-        kind::GRAPH_TRACE => graph(writer, raw),
+/// CUPTI handed `record` out and has not got its buffer back, and [`Raw::check`] accepted it.
+pub unsafe fn write(writer: &mut Writer, cupti: &Cupti, record: Raw<'_>) -> bool {
+    match record.kind() {
+        which @ (kind::RUNTIME | kind::DRIVER) => call(writer, cupti, record, which == kind::RUNTIME),
+        // SAFETY: the caller's promise.
+        kind::CONCURRENT_KERNEL => unsafe { kernel(writer, record) },
+        kind::MEMCPY => copy(writer, record, 44, 64),
+        kind::MEMCPY_PEER => copy(writer, record, 60, 72),
+        kind::MEMSET => fill(writer, record),
+        kind::SYNCHRONIZATION => sync(writer, record),
+        kind::OVERHEAD => overhead(writer, record),
+        kind::GRAPH_TRACE => graph(writer, record),
         kind::CUDA_EVENT => true,
         _ => false,
     }
@@ -100,7 +41,7 @@ fn sane(start: i64, end: i64) -> bool {
 static NAMES: [[AtomicU32; 2048]; 2] = [const { [const { AtomicU32::new(0) }; 2048] }; 2];
 const LEFT_OUT: u32 = u32::MAX;
 
-fn call(writer: &mut Writer, cupti: &Cupti, raw: Raw, runtime: bool) -> bool {
+fn call(writer: &mut Writer, cupti: &Cupti, raw: Raw<'_>, runtime: bool) -> bool {
     let (start, end) = (raw.time(8), raw.time(16));
     if !sane(start, end) {
         return false;
@@ -137,14 +78,20 @@ fn function_name(cupti: &Cupti, runtime: bool, number: u32) -> &'static [u8] {
     }
 }
 
-fn kernel(writer: &mut Writer, raw: Raw) -> bool {
+/// Writes a kernel.
+///
+/// # Safety
+///
+/// That of [`write()`].
+unsafe fn kernel(writer: &mut Writer, raw: Raw<'_>) -> bool {
     let (start, end, name) = (raw.time(16), raw.time(24), raw.u64(104) as *const c_char);
     if !sane(start, end) {
         return false;
     }
     let name: &[u8] = match name.is_null() {
         true => b"",
-        // SAFETY: CUPTI's kernel names end in a zero byte and live as long as their module.
+        // SAFETY: the caller's promise: CUPTI wrote the name's address at this offset. Kernel names end in a zero byte and
+        // live as long as their module.
         false => unsafe { CStr::from_ptr(name) }.to_bytes(),
     };
     let record = Kernel {
@@ -172,7 +119,7 @@ fn kernel(writer: &mut Writer, raw: Raw) -> bool {
 }
 
 /// A copy, whose correlation id and graph node lie at the given offsets.
-fn copy(writer: &mut Writer, raw: Raw, correlation: usize, node: usize) -> bool {
+fn copy(writer: &mut Writer, raw: Raw<'_>, correlation: usize, node: usize) -> bool {
     let (start, end) = (raw.time(16), raw.time(24));
     if !sane(start, end) {
         return false;
@@ -193,7 +140,7 @@ fn copy(writer: &mut Writer, raw: Raw, correlation: usize, node: usize) -> bool 
     true
 }
 
-fn fill(writer: &mut Writer, raw: Raw) -> bool {
+fn fill(writer: &mut Writer, raw: Raw<'_>) -> bool {
     let (start, end) = (raw.time(16), raw.time(24));
     if !sane(start, end) {
         return false;
@@ -215,7 +162,7 @@ fn fill(writer: &mut Writer, raw: Raw) -> bool {
 }
 
 /// `CUpti_ActivityGraphTrace`
-fn graph(writer: &mut Writer, raw: Raw) -> bool {
+fn graph(writer: &mut Writer, raw: Raw<'_>) -> bool {
     let (start, end) = (raw.time(8), raw.time(16));
     if !sane(start, end) {
         return false;
@@ -234,7 +181,7 @@ fn graph(writer: &mut Writer, raw: Raw) -> bool {
     true
 }
 
-fn sync(writer: &mut Writer, raw: Raw) -> bool {
+fn sync(writer: &mut Writer, raw: Raw<'_>) -> bool {
     let (start, end) = (raw.time(8), raw.time(16));
     let record = Sync {
         start,
@@ -250,7 +197,7 @@ fn sync(writer: &mut Writer, raw: Raw) -> bool {
     sane(start, end)
 }
 
-fn overhead(writer: &mut Writer, raw: Raw) -> bool {
+fn overhead(writer: &mut Writer, raw: Raw<'_>) -> bool {
     const OBJECT_THREAD: u32 = 2;
     let (start, end) = (raw.time(24), raw.time(32));
     let tid = if raw.u32(8) == OBJECT_THREAD { raw.u32(16) } else { 0 };

@@ -4,6 +4,7 @@
 use super::LIST;
 use crate::file::File;
 use crate::line::Line;
+use interpose::Loader;
 use std::sync::atomic::AtomicUsize;
 use std::sync::atomic::Ordering::{Acquire, Relaxed, Release};
 
@@ -21,33 +22,49 @@ struct Known {
 static KNOWN: [Known; MOST] =
     [const { Known { base: AtomicUsize::new(0), list: AtomicUsize::new(0) } }; MOST];
 
-/// A library whose file is to be read.
-struct Library {
+/// A library that LLVM may be linked into.
+pub struct Library {
     base: usize,
     path: Line<1024>,
 }
 
-/// Calls `visit` with each such list.
-pub fn each(visit: &mut dyn FnMut(usize)) {
-    let mut libraries = [const { None }; MOST];
-    let mut places = libraries.iter_mut();
-    // No file is opened meanwhile: a thread that loads a library waits.
-    interpose::each_library(&mut |loaded| {
-        let may_have = loaded.name().windows(4).any(|part| part.eq_ignore_ascii_case(b"llvm"));
-        if may_have
-            && let Some(path) = Line::of(&[loaded.path, b"\0"])
-            && let Some(library) = places.next()
-        {
-            *library = Some(Library { base: loaded.base, path });
-        }
-    });
-    for library in libraries.iter().flatten() {
-        let known = KNOWN.iter().find(|known| known.base.load(Acquire) == library.base);
-        visit(known.map_or_else(|| learn(library), |known| known.list.load(Relaxed)));
-    }
+fn may_have_list(library: &interpose::Library<'_>) -> bool {
+    library.name().windows(4).any(|part| part.eq_ignore_ascii_case(b"llvm"))
 }
 
-fn learn(library: &Library) -> usize {
+/// What is known of the library that is loaded there.
+fn known(base: usize) -> Option<&'static Known> {
+    KNOWN.iter().find(|known| known.base.load(Acquire) == base)
+}
+
+/// Calls `visit` with the lists of loaded libraries that are known.
+pub fn each_known(loader: &Loader, visit: &mut dyn FnMut(usize)) {
+    loader.each_library(&mut |loaded| {
+        if may_have_list(&loaded)
+            && let Some(known) = known(loaded.base)
+        {
+            visit(known.list.load(Relaxed));
+        }
+    });
+}
+
+/// A loaded library whose file was not read, while there is room for what it has. No file is opened: a thread that loads a
+/// library waits.
+#[inline(never)]
+pub fn unknown(loader: &Loader) -> Option<Library> {
+    known(0)?;
+    let mut found = None;
+    loader.each_library(&mut |loaded| {
+        if found.is_none() && may_have_list(&loaded) && known(loaded.base).is_none() {
+            found = Line::of(&[loaded.path, b"\0"]).map(|path| Library { base: loaded.base, path });
+        }
+    });
+    found
+}
+
+/// Reads a library's file; the address of its list, 0 for none.
+#[inline(never)]
+pub fn learn(library: &Library) -> usize {
     let list = read(library).unwrap_or(0);
     if let Some(free) = KNOWN.iter().find(|known| known.base.load(Relaxed) == 0) {
         free.list.store(list, Relaxed);

@@ -81,9 +81,9 @@ const LIBRARIES: [(&str, &str, &[&str]); 21] = [
     ("cupti.c", "inner/libcupti.so.12", &["-DCUDA=12"]),
     ("cupti.c", "inner/libcupti.so.13", &["-DCUDA=13"]),
 ];
-const PROGRAMS: [&str; 14] = [
+const PROGRAMS: [&str; 15] = [
     "waits", "locks", "calls", "endings", "threads", "loader", "nvtx", "taken", "jit", "issue", "meets",
-    "like", "runtime", "long",
+    "like", "runtime", "long", "files",
 ];
 
 /// The capture library: another build of it where `HOLDUP_TEST_LIBRARY` names one, as by a sanitizer. Cargo builds a
@@ -109,7 +109,24 @@ pub fn library() -> &'static Path {
     })
 }
 
+/// The folder of the stand-ins for the driver and for CUPTI, without any program.
+#[allow(dead_code, reason = "most tests need programs, too")]
+pub fn driver() -> &'static Path {
+    static DRIVER: OnceLock<PathBuf> = OnceLock::new();
+    DRIVER.get_or_init(|| {
+        let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("driver");
+        fs::create_dir_all(folder.join("inner")).expect("a folder for the driver");
+        let is_driver = |name: &str| {
+            name.starts_with("libcuda.so") || name.trim_start_matches("inner/").starts_with("libcupti")
+        };
+        let libraries = LIBRARIES.iter().filter(|(_, name, _)| is_driver(name));
+        libraries.for_each(|library| build_library(&folder, Binding::Lazy, library));
+        folder
+    })
+}
+
 /// Everything in C, built.
+#[allow(dead_code, reason = "some tests have programs of their own")]
 pub fn built() -> &'static Built {
     static BUILT: OnceLock<Built> = OnceLock::new();
     BUILT.get_or_init(|| {
@@ -130,7 +147,8 @@ pub fn built() -> &'static Built {
     })
 }
 
-fn build_library(folder: &Path, binding: Binding, (source, name, needs): &(&str, &str, &[&str])) {
+/// Builds a library of [`LIBRARIES`]' form.
+pub fn build_library(folder: &Path, binding: Binding, (source, name, needs): &(&str, &str, &[&str])) {
     let soname = format!("-Wl,-soname,{}", name.trim_start_matches("inner/"));
     let search = format!("-L{}", folder.display());
     cc(folder, binding, source, name, &[&["-shared", "-fPIC", &soname, &search], *needs].concat());
@@ -176,8 +194,8 @@ pub fn standard() -> Option<PathBuf> {
     STANDARD.get_or_init(build).clone()
 }
 
-/// Compiles one file. Programs that run already keep what they have: the new one replaces the name.
-fn cc(folder: &Path, binding: Binding, source: &str, name: &str, how: &[&str]) {
+/// Compiles one file of this folder. Programs that run already keep what they have: the new one replaces the name.
+pub fn cc(folder: &Path, binding: Binding, source: &str, name: &str, how: &[&str]) {
     let sources = Path::new(HOME).join("tests/standin");
     let fresh = folder.join(format!("{name}.{}", std::process::id()));
     let compiler = std::env::var("CC").unwrap_or_else(|_| "cc".to_owned());

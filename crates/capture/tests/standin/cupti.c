@@ -1,7 +1,8 @@
 /*
  * A stand-in for CUPTI: asked for what it has, it hands out one buffer with records as the real one makes
  * them. That of CUDA 13 can leave out the calls of single functions, as CUPTI does from CUDA 12.5 on, and
- * does not start where STANDIN_CUDA says that the driver is older.
+ * does not start where STANDIN_CUDA says that the driver is older. It says that it is of version STANDIN_CUPTI, and
+ * its records have STANDIN_RECORD bytes.
  */
 #define _GNU_SOURCE
 #include "standin.h"
@@ -18,12 +19,20 @@
 enum { SUCCESS = 0, INVALID_PARAMETER = 1, MAX_LIMIT_REACHED = 12, NOT_COMPATIBLE = 14 };
 enum { GRAPH_TRACE = 51, MEMCPY = 1, MEMSET = 2, DRIVER = 4, RUNTIME = 5, CONCURRENT_KERNEL = 10, CUDA_EVENT = 36 };
 enum { LAUNCH_KERNEL = 211, GET_DEVICE = 17, KERNEL_GET_NAME = 703 };
-enum { RECORD = 192, RECORDS = 16 };
+enum { RECORDS = 16 };
 
 static void (*request)(uint8_t **, size_t *, size_t *);
 static void (*complete)(void *, uint32_t, uint8_t *, size_t, size_t);
 static uint64_t (*timestamp)(void);
 static int left_out[3][1024];
+
+/* Bytes of a record, of any kind. */
+static size_t record_bytes = 192;
+
+__attribute__((constructor)) static void set_record_bytes(void) {
+    const char *bytes = getenv("STANDIN_RECORD");
+    record_bytes = bytes ? (size_t)atoi(bytes) : record_bytes;
+}
 
 /*
  * With STANDIN_OPERATIONS, there is a record for each operation that the driver is asked for. Numbers (correlation ids)
@@ -66,7 +75,10 @@ int cuptiGetContextId(void *context, uint32_t *number) {
 int cuptiGetStreamIdEx(void *context, void *stream, uint8_t own, uint32_t *number) {
     return context && !own ? (*number = number_of(stream), SUCCESS) : INVALID_PARAMETER;
 }
-int cuptiGetVersion(uint32_t *version) { return *version = 18, SUCCESS; }
+int cuptiGetVersion(uint32_t *version) {
+    const char *claimed = getenv("STANDIN_CUPTI");
+    return *version = claimed ? (uint32_t)atoi(claimed) : 18, SUCCESS;
+}
 int cuptiActivityRegisterCallbacks(void *requested, void *completed) {
     return request = requested, complete = completed, SUCCESS;
 }
@@ -112,9 +124,9 @@ static void u64(uint8_t *record, size_t at, uint64_t value) { memcpy(record + at
 
 static uint8_t *add(uint8_t **end, uint32_t kind) {
     uint8_t *record = *end;
-    memset(record, 0, RECORD);
+    memset(record, 0, record_bytes);
     u32(record, 0, kind);
-    *end += RECORD;
+    *end += record_bytes;
     return record;
 }
 
@@ -158,8 +170,8 @@ static void hand_out_full(void) {
         request(&buffer, &room, &most);
     }
     if (count == most) {
-        memcpy(buffer, kept, count * RECORD);
-        complete(NULL, 0, buffer, room, count * RECORD);
+        memcpy(buffer, kept, count * record_bytes);
+        complete(NULL, 0, buffer, room, count * record_bytes);
         buffer = NULL, count = 0;
     }
 }
@@ -172,8 +184,8 @@ static void keep(const struct standin_operation *asked) {
     uint32_t number = ++last_number;
     int is_lost = drop && number % (uint32_t)atoi(drop) == 0;
     if (!asked->is_captured && !is_lost && is_on) {
-        kept = realloc(kept, (count + 1) * RECORD);
-        uint8_t *end = kept + count++ * RECORD, *record = end;
+        kept = realloc(kept, (count + 1) * record_bytes);
+        uint8_t *end = kept + count++ * record_bytes, *record = end;
         switch (asked->kind) {
         case STANDIN_KERNEL: {
             char *name = malloc(64);
@@ -222,9 +234,9 @@ static void hand_out(void) {
     size_t room = 0, most, left = count;
     while (left > 0) {
         request(&buffer, &room, &most);
-        size_t fit = most && most < room / RECORD ? most : room / RECORD;
-        for (end = buffer; left > 0 && fit > 0; fit--, end += RECORD) {
-            memcpy(end, kept + --left * RECORD, RECORD);
+        size_t fit = most && most < room / record_bytes ? most : room / record_bytes;
+        for (end = buffer; left > 0 && fit > 0; fit--, end += record_bytes) {
+            memcpy(end, kept + --left * record_bytes, record_bytes);
         }
         complete(NULL, 0, buffer, room, (size_t)(end - buffer));
     }
@@ -247,7 +259,7 @@ static void nest(void) {
 }
 
 int cuptiActivityGetNextRecord(uint8_t *buffer, size_t valid, uint8_t **record) {
-    uint8_t *next = *record ? *record + RECORD : buffer;
+    uint8_t *next = *record ? *record + record_bytes : buffer;
     nest();
     return next < buffer + valid ? *record = next, SUCCESS : MAX_LIMIT_REACHED;
 }
@@ -287,7 +299,7 @@ int cuptiActivityFlushAll(uint32_t how) {
         return hand_out(), SUCCESS;
     }
     request(&buffer, &room, &most);
-    if (room < RECORD * RECORDS) {
+    if (room < record_bytes * RECORDS) {
         return INVALID_PARAMETER;
     }
     uint64_t now = timestamp() - 100000;

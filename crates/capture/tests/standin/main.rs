@@ -11,7 +11,9 @@ mod run;
 mod runtime;
 
 mod calls;
+mod cupti;
 mod endings;
+mod files;
 mod issue;
 mod jit;
 mod loader;

@@ -1,6 +1,6 @@
 //! A spool as a test wants to see it: all times are nanoseconds. Damage is a failure whatever the program did.
 
-use spool::{Call, Chunk, Clock, Clocks, File, Full, Level, Stack, Wait};
+use spool::{Call, CallTally, Chunk, Clock, Clocks, File, Full, Level, Stack, ThreadWait, Wait};
 use std::collections::HashMap;
 use std::fs;
 use std::path::Path;
@@ -35,6 +35,12 @@ pub struct Process {
     pub within: Vec<(u32, String)>,
     pub calls: Vec<Row<Call>>,
     pub waits: Vec<Row<Wait>>,
+    /// Waits outside of the driver and the listed libraries; a row's name is empty, since the tag is a kind.
+    #[allow(dead_code, reason = "most tests see them as holdup reads them")]
+    pub thread_waits: Vec<(spool::Awaited, Row<ThreadWait>)>,
+    /// Queries that were counted.
+    #[allow(dead_code, reason = "most tests see them as holdup reads them")]
+    pub counted: Vec<Row<CallTally>>,
     pub stacks: Vec<StackRow>,
     pub modules: Vec<Row<spool::Module>>,
     pub notes: Vec<String>,
@@ -151,6 +157,8 @@ impl Process {
                     let wait = Wait::read(body).map(|wait| self.wait_in_ns(wait));
                     self.waits.extend(self.row(tid, name, wait));
                 }
+                ThreadWait::KIND => self.thread_waits.push(self.thread_wait(tid, &record)),
+                CallTally::KIND => self.counted.extend(self.row(tid, name, CallTally::read(body))),
                 spool::Module::KIND => self.modules.extend(self.row(tid, name, spool::Module::read(body))),
                 spool::Device::KIND => self.devices.extend(self.row(tid, name, spool::Device::read(body))),
                 spool::Driver::KIND => self.drivers.push(name),
@@ -187,6 +195,13 @@ impl Process {
             releaser_since: ns(wait.releaser_since),
             ..wait
         }
+    }
+
+    fn thread_wait(&self, tid: u32, record: &spool::Record<'_>) -> (spool::Awaited, Row<ThreadWait>) {
+        let kind = spool::Awaited::from_number(record.head.tag).expect("a known kind of wait");
+        let wait = ThreadWait::read(record.body).expect("a whole record");
+        let [start, end] = [wait.start, wait.end].map(|ticks| self.clocks.ns(ticks));
+        (kind, Row { tid, name: String::new(), record: ThreadWait { start, end, ..wait } })
     }
 
     fn row<T>(&self, tid: u32, name: u32, record: Option<T>) -> Option<Row<T>> {

@@ -158,6 +158,13 @@ impl Program {
         self
     }
 
+    /// And ends within so long.
+    #[allow(dead_code, reason = "most programs have no limit of their own")]
+    pub fn within(mut self, patience: Duration) -> Program {
+        self.patience = patience;
+        self
+    }
+
     /// As where something between holdup and the program takes `LD_PRELOAD` away.
     pub fn not_preloaded(mut self) -> Program {
         self.late = true;
@@ -234,10 +241,21 @@ impl Program {
             }
             std::thread::sleep(Duration::from_millis(1));
         }
+        let stacks = stacks(child.id());
         child.kill().expect("it is our child");
         child.wait().expect("it is our child");
         let said = fs::read_to_string(stderr).unwrap_or_default();
-        panic!("{} {:?} did not end; it said: {said}", self.path.display(), self.words);
+        panic!("{} {:?} did not end; it said: {said}\n{stacks}", self.path.display(), self.words);
+    }
+}
+
+/// The stacks of a process's threads, if there is a debugger.
+fn stacks(pid: u32) -> String {
+    let mut gdb = Command::new("gdb");
+    gdb.args(["--batch", "--nx", "-ex", "thread apply all backtrace 24", "-p", &pid.to_string()]);
+    match gdb.stdin(Stdio::null()).output() {
+        Ok(output) => String::from_utf8_lossy(&output.stdout).into_owned(),
+        Err(error) => format!("no stacks: gdb: {error}"),
     }
 }
 

@@ -2,7 +2,7 @@
 
 use crate::compile::{Binding, built};
 use interpose::{
-    Hooks, LaunchThunks, Launched, Launches, Library, Site, Span, Thread, Wait, Watched, Wrapped,
+    Hooks, LaunchThunks, Launched, Launches, Library, Loader, Site, Span, Thread, Wait, Watched, Wrapped,
 };
 use std::ffi::{CStr, CString, c_int, c_void};
 use std::os::unix::ffi::OsStrExt;
@@ -82,8 +82,8 @@ fn a_watched_library_works_as_before() {
         ended: |_| (),
         idle: || false,
     };
-    assert!(interpose::install(hooks));
-    assert!(!interpose::install(hooks), "once a process");
+    assert!(interpose::install(hooks, || ()));
+    assert!(!interpose::install(hooks, || ()), "once a process");
     for binding in [Binding::Lazy, Binding::Now] {
         let checks = Checks::load(binding);
         assert_eq!(checks.run(), (0, 0));
@@ -91,9 +91,11 @@ fn a_watched_library_works_as_before() {
         let folder = built().folder(binding);
         let own = folder.as_os_str().as_bytes();
         let mut matches = |library: &Library<'_>| library.path.starts_with(own).then_some(Site::Listed(7));
-        let Watched { changed, unfinished } = interpose::watch(true, &mut matches);
+        let loader = Loader::hold_at_start().expect("nobody holds it for long");
+        let Watched { changed, unfinished } = interpose::watch(&loader, true, &mut matches);
         assert!(changed > 15 && !unfinished, "{changed} slots");
-        assert_eq!(interpose::watch(true, &mut matches), Watched::default(), "watched already");
+        assert_eq!(interpose::watch(&loader, true, &mut matches), Watched::default(), "watched already");
+        drop(loader);
         assert_eq!(checks.run(), (0, 0));
         assert!(WAITS.swap(0, SeqCst) > 0);
     }
@@ -108,8 +110,10 @@ fn look_ups_lead_to_wrapped_functions() {
     let driver = Checks(unsafe { libc::dlopen(path.as_ptr(), libc::RTLD_NOW) });
     let [launch, question] = [c"cuLaunchKernel", c"cuDriverGetVersion"];
     let before = [launch, question].map(|name| driver.function(name));
-    assert!(interpose::wrap_driver());
-    assert!(!interpose::wrap_driver(), "no library was loaded since");
+    let loader = Loader::hold_at_start().expect("nobody holds it for long");
+    assert!(interpose::wrap_driver(&loader));
+    assert!(!interpose::wrap_driver(&loader), "no library was loaded since");
+    drop(loader);
     assert_ne!(driver.function(launch), before[0]);
     assert_eq!(driver.function(question), before[1]);
 }

@@ -115,6 +115,9 @@ pub struct Record {
     /// Replace the file if it exists.
     #[arg(long, requires = "output")]
     pub force: bool,
+    /// Let others read the file as far as the umask permits; otherwise its owner alone can.
+    #[arg(long)]
+    pub share: bool,
     /// How much to record.
     #[arg(long, value_enum, default_value_t)]
     pub level: Level,

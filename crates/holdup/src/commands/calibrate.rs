@@ -5,6 +5,7 @@ use crate::failure::Failure;
 use crate::interrupt::{self, INTERRUPTED};
 use crate::output;
 use crate::progress::Bar;
+use crate::readers::Readers;
 use crate::save::Target;
 use calibrate::{Bench, Calibrated, Facts, Ran, Simulated};
 use experiments::Runner;
@@ -17,7 +18,7 @@ use workload::Workload;
 /// Measures a machine and writes a model of it.
 pub fn run(arguments: &LabCalibrate) -> Result<ExitCode, Failure> {
     let path = &arguments.output;
-    let target = Target::new(path, arguments.force)?;
+    let target = Target::new(path, arguments.force, Readers::ALL)?;
     let runner = Runner::named(arguments.on.as_deref()).map_err(Failure::Message)?;
     let bench = Interruptible(bench(runner)?);
     interrupt::listen();

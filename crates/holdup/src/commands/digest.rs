@@ -3,6 +3,7 @@
 use crate::args::{Digest, Table};
 use crate::failure::{Failure, UNREADABLE, operating_system};
 use crate::progress::Bar;
+use crate::readers::Readers;
 use crate::{input, output, save};
 use explain::Options;
 use fleet::{EncodeError, Files, Given, Identity};
@@ -54,7 +55,8 @@ pub fn run(arguments: &Digest) -> Result<ExitCode, Failure> {
         let message = "--rank is the rank of one trace: give it with each trace of its own";
         return Err(Failure::Message(message.to_owned()));
     }
-    let place = save::Place::new(&arguments.output)?;
+    let place =
+        save::Place::new(&arguments.output, Readers::of(inputs.iter().map(|input| input.path.as_path())))?;
     let (mut done, mut bar) = (Done::default(), Bar::new("digesting"));
     for some in inputs.chunks(TOGETHER) {
         let mut files = Vec::<Files>::new();

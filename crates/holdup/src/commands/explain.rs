@@ -4,12 +4,13 @@ use super::{gains, source_lines};
 use crate::args::{Explain, Explanation as Form, Gains};
 use crate::failure::{Failure, UNREADABLE};
 use crate::output::{self, Color};
+use crate::readers::Readers;
 use crate::save::{self, Target};
 use crate::{input, time};
 use explain::{Explanation, Options};
 use report::{Page, explanation, units};
 use std::io::Write;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use trace::{Selection, Trace};
 
@@ -20,7 +21,9 @@ const EXCEEDED: u8 = 1;
 pub fn run(arguments: &Explain, color: Color) -> Result<ExitCode, Failure> {
     let filter = arguments.filter.selection();
     time::check(&filter)?;
-    let target = arguments.output.as_deref().map(|file| Target::new(file, arguments.force)).transpose()?;
+    let readers = Readers::of(arguments.traces.iter().map(PathBuf::as_path));
+    let target =
+        arguments.output.as_deref().map(|file| Target::new(file, arguments.force, readers)).transpose()?;
     let (code, explained) = match arguments.format {
         Form::Html => (ExitCode::SUCCESS, vec![write_page(arguments, &filter, target)?]),
         Form::Text | Form::Json | Form::Markdown => write_texts(arguments, filter, target, color)?,

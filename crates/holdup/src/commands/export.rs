@@ -5,6 +5,7 @@ use crate::failure::Failure;
 use crate::input;
 use crate::output::{self, Color};
 use crate::progress::Bar;
+use crate::readers::Readers;
 use crate::save::{Directory, Target};
 use crate::time;
 use explain::{Explanation, Loss, Options};
@@ -57,13 +58,16 @@ enum Destination {
 impl Destination {
     fn new(arguments: &args::Export) -> Result<Destination, Failure> {
         let (path, force) = (&arguments.output, arguments.force);
+        let readers = Readers::of([arguments.trace.as_path()]);
         let tables = matches!(arguments.format, args::Target::Parquet | args::Target::Csv);
         match (tables, path == Path::new("-")) {
             (true, true) => {
                 Err(Failure::Message(String::from("tables are several files: name a directory with -o")))
             }
-            (true, false) => Ok(Destination::Directory(Directory::new(path, force, export::is_export)?)),
-            (false, false) => Ok(Destination::File(Target::new(path, force)?)),
+            (true, false) => {
+                Ok(Destination::Directory(Directory::new(path, force, readers, export::is_export)?))
+            }
+            (false, false) => Ok(Destination::File(Target::new(path, force, readers)?)),
             (false, true) if arguments.format == args::Target::Perfetto && io::stdout().is_terminal() => {
                 Err(Failure::Message(String::from("a terminal cannot show this format: name a file with -o")))
             }

@@ -5,6 +5,7 @@ use crate::failure::{Failure, operating_system};
 use crate::interrupt::{self, INTERRUPTED};
 use crate::output::{self, Color};
 use crate::progress::Bar;
+use crate::readers::Readers;
 use crate::save::{self, Target};
 use experiments::{Comparison, Request, Results, Runner, Session, View, Want};
 use report::{Page, listing, plot};
@@ -70,13 +71,17 @@ impl Targets {
         if shown.format == Form::Html && shown.output.is_none() {
             output::page_has_a_reader()?;
         }
-        let target =
-            |path: &Option<PathBuf>| path.as_deref().map(|path| Target::new(path, shown.force)).transpose();
+        let target = |path: &Option<PathBuf>| {
+            path.as_deref().map(|path| Target::new(path, shown.force, Readers::ALL)).transpose()
+        };
         Ok(Targets {
             output: target(&shown.output)?,
             plot: target(&shown.plot)?,
             calls: target(&calls)?,
-            traces: traces.iter().map(|path| Target::new(path, shown.force)).collect::<Result<_, _>>()?,
+            traces: traces
+                .iter()
+                .map(|path| Target::new(path, shown.force, Readers::ALL))
+                .collect::<Result<_, _>>()?,
         })
     }
 

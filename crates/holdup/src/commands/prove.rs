@@ -5,6 +5,7 @@ use crate::failure::Failure;
 use crate::interrupt::{self, INTERRUPTED};
 use crate::output::{self, Color};
 use crate::progress::Bar;
+use crate::readers::Readers;
 use crate::save::Target;
 use prove::judge::Sense;
 use prove::{Arm, Metric, Plan, Problem, Processes, Side, Tested, Variable};
@@ -18,7 +19,11 @@ const TOO_SMALL: u8 = 1;
 /// Runs both commands and judges the gain.
 pub fn run(arguments: &Prove, color: Color) -> Result<ExitCode, Failure> {
     let tested = tested(arguments)?;
-    let target = arguments.output.as_deref().map(|file| Target::new(file, arguments.force)).transpose()?;
+    let target = arguments
+        .output
+        .as_deref()
+        .map(|file| Target::new(file, arguments.force, Readers::ALL))
+        .transpose()?;
     interrupt::listen();
     let processes = Processes::new(arguments.timeout, &INTERRUPTED);
     let mut bar = Bar::new("running");

@@ -5,7 +5,9 @@ mod windows;
 use crate::args::{self, Keep, Record};
 use crate::failure::Failure;
 use crate::input;
+use crate::links;
 use crate::output::{self, Color};
+use crate::readers::Readers;
 use crate::save::Target;
 use explain::Options;
 use record::{Begin, Command, Outcome, Schedule, Status};
@@ -19,8 +21,10 @@ const FINDINGS: usize = 3;
 
 /// Runs a program and records it; ends as the program ends.
 pub fn run(arguments: &Record, color: Color) -> Result<ExitCode, Failure> {
+    let options = options(arguments);
+    links::check(&options.spool_parent)?;
     let target = target(arguments)?;
-    let command = Command { argv: arguments.command.clone(), options: options(arguments) };
+    let command = Command { argv: arguments.command.clone(), options };
     if arguments.after == Some(args::Begin::AtSignal) && !arguments.quiet {
         let pid = std::process::id();
         eprintln!("holdup: recording is off: `kill -USR2 {pid}` switches it on, and off again");
@@ -98,7 +102,7 @@ fn save(outcome: &Outcome, target: Target, arguments: &Record) -> Result<Vec<(Tr
     let windows = windows::of(&trace);
     let (mut saved, mut failed) = (Vec::new(), false);
     for window in &windows {
-        match window.write(&trace) {
+        match window.write(&trace, readers(arguments)) {
             Ok(file) => saved.push(file),
             Err(failure) => {
                 failure.report();
@@ -146,13 +150,18 @@ fn say(trace: &Trace, path: &Path, color: Color) {
 /// `NAME-2.holdup` and so on.
 fn target(arguments: &Record) -> Result<Target, Failure> {
     if let Some(file) = &arguments.output {
-        return Target::new(file, arguments.force);
+        return Target::new(file, arguments.force, readers(arguments));
     }
     let name = name(&arguments.command);
     let numbered = (2..).map(|number| format!("{name}-{number}.holdup"));
     let mut names = std::iter::once(format!("{name}.holdup")).chain(numbered);
     let free = names.find(|name| Path::new(name).symlink_metadata().is_err());
-    Target::new(Path::new(&free.unwrap_or_default()), false)
+    Target::new(Path::new(&free.unwrap_or_default()), false, readers(arguments))
+}
+
+/// Who may read the recording's files.
+fn readers(arguments: &Record) -> Readers {
+    if arguments.share { Readers::ALL } else { Readers::OWNER }
 }
 
 /// The name of a command's recording: that of the script if an interpreter runs one.

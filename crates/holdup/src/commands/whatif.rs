@@ -6,6 +6,7 @@ use crate::input;
 use crate::model;
 use crate::output::{self, Color};
 use crate::progress::Bar;
+use crate::readers::Readers;
 use crate::save::{self, Target};
 use replay::show::{self, Asked};
 use replay::{Bare, Change, FIXES, Faster, Fit, MOST_ERROR, Prediction, Predictor, Removed};
@@ -19,7 +20,9 @@ pub fn run(arguments: &Whatif, color: Color) -> Result<ExitCode, Failure> {
     let mut wanted: Vec<Vec<Change<'_>>> =
         arguments.fixes.iter().map(|list| fixes(list)).collect::<Result<_, _>>()?;
     let model = model::named(arguments.model.as_deref())?;
-    let target = arguments.output.as_deref().map(|file| Target::new(file, arguments.force)).transpose()?;
+    let readers = Readers::of([arguments.trace.as_path()]);
+    let target =
+        arguments.output.as_deref().map(|file| Target::new(file, arguments.force, readers)).transpose()?;
     if arguments.format == Form::Html && target.is_none() {
         output::page_has_a_reader()?;
     }

@@ -3,11 +3,14 @@
 //! result is the same however many processors there are.
 
 use super::texts::Texts;
+use super::unread::Unread;
 use super::{Process, Times};
 use crate::cupti;
 use rayon::prelude::*;
 use rustc_hash::FxHashMap;
-use spool::{ApiCall, Chunk, Clock, Copy, DeviceIdentity, Fill, Graph, Kernel, Record, Switched, Text};
+use spool::{
+    Chunk, Copy, Fill, Graph, Home, Kept, Kernel, Kind, Operation, Plain, Record, Reference, Step, Watched,
+};
 use std::mem::take;
 use trace::{Op, OpKind, Ops, StreamId};
 
@@ -22,7 +25,7 @@ pub(super) fn batch() -> usize {
 /// What a first look at a chunk shows.
 pub(super) struct Survey<'a> {
     /// The records that others refer to.
-    pub references: Vec<Record<'a>>,
+    pub references: Vec<(Reference, Record<'a>)>,
     /// Whether CUPTI recorded calls.
     pub has_calls: bool,
     /// Damaged bytes.
@@ -30,21 +33,27 @@ pub(super) struct Survey<'a> {
 }
 
 impl<'a> Survey<'a> {
-    fn of(chunk: &Chunk<'a>) -> Survey<'a> {
+    fn of(chunk: &Chunk<'a>, file: Home) -> Survey<'a> {
         let mut survey = Survey { references: Vec::new(), has_calls: false, damaged: 0 };
         for record in chunk.records() {
             match record {
-                Ok(record) => match record.head.kind {
-                    Text::KIND | Clock::KIND | Switched::KIND | DeviceIdentity::KIND => {
-                        survey.references.push(record);
-                    }
-                    ApiCall::KIND => survey.has_calls = true,
-                    _ => {}
-                },
+                Ok(record) => survey.record(record, file),
                 Err(damage) => survey.damaged = damage.bytes,
             }
         }
         survey
+    }
+
+    fn record(&mut self, record: Record<'a>, file: Home) {
+        match record.kind().filter(|kind| kind.is_in(file)).map(Kind::step) {
+            Some(Step::Reference(kind)) => self.references.push((kind, record)),
+            Some(Step::Plain(Plain::ApiCall)) => self.has_calls = true,
+            // The second look counts what nobody reads.
+            Some(
+                Step::Plain(_) | Step::CallMade(_) | Step::Operation(_) | Step::Kept(_) | Step::Watched(_),
+            )
+            | None => {}
+        }
     }
 }
 
@@ -58,7 +67,9 @@ struct Decoded<'a> {
     /// The devices of contexts.
     devices: Vec<(u32, u32)>,
     times: Times,
-    truncated: u64,
+    /// Whether it has records of operations.
+    has_operations: bool,
+    unread: Unread,
 }
 
 /// What must be done in the order of a process's records.
@@ -67,11 +78,14 @@ enum Rest<'a> {
     Stream([u32; 3]),
     /// The first operation of a graph: CUPTI's number.
     Graph(u32),
-    Record(Record<'a>),
+    Plain(Plain, Record<'a>),
+    Kept(Kept, Record<'a>),
+    Watched(Watched, Record<'a>),
 }
 
 struct Decoder<'a, 't> {
     texts: &'t Texts,
+    file: Home,
     decoded: Decoded<'a>,
     streams: FxHashMap<[u32; 3], usize>,
     graphs: FxHashMap<u32, usize>,
@@ -79,87 +93,132 @@ struct Decoder<'a, 't> {
     last: Option<([u32; 3], StreamId)>,
 }
 
-/// The fields that all operations have in common.
-macro_rules! common {
-    ($record:ident) => {
-        ($record.start, $record.end, $record.correlation, [$record.device, $record.context, $record.stream])
-    };
-}
+/// What all operations have in common: start, end, correlation id; device, context and stream.
+type Common = (i64, i64, u32, [u32; 3]);
 
 impl<'a> Decoder<'a, '_> {
-    /// Reads an operation; `None` if it is too short for its kind.
-    fn record(&mut self, record: Record<'a>) -> Option<()> {
-        let (body, tag) = (record.body, record.head.tag);
-        match record.head.kind {
-            Kernel::KIND => self.kernel(tag, &Kernel::read(body)?),
-            Copy::KIND => self.copy(&Copy::read(body)?),
-            Fill::KIND => self.fill(&Fill::read(body)?),
-            Graph::KIND => self.graph(&Graph::read(body)?),
-            Text::KIND | Clock::KIND | Switched::KIND | DeviceIdentity::KIND => {}
-            // The calls of wrappers are read later, from all chunks.
-            kind if spool::is_call(kind) => {}
-            _ => self.decoded.rest.push(Rest::Record(record)),
+    /// Reads a record, or leaves it to others; counts one that nobody reads.
+    fn record(&mut self, record: Record<'a>) {
+        match record.kind() {
+            None => self.decoded.unread.unknown += 1,
+            Some(kind) if !kind.is_in(self.file) => self.decoded.unread.misplaced += 1,
+            Some(kind) => {
+                let is_read = self.step(kind.step(), record).is_some();
+                self.decoded.unread.short += u64::from(!is_read);
+            }
+        }
+    }
+
+    /// `None` if the record is too short for its kind.
+    fn step(&mut self, step: Step, record: Record<'a>) -> Option<()> {
+        match step {
+            // The first look found them.
+            Step::Reference(_) => {}
+            // They are read later, from all chunks.
+            Step::CallMade(kind) => _ = record.call(kind, 0, 0)?,
+            Step::Operation(kind) => {
+                self.decoded.has_operations = true;
+                self.operation(kind, &record)?;
+            }
+            Step::Plain(kind) => self.decoded.rest.push(Rest::Plain(kind, record)),
+            Step::Kept(kind) => self.decoded.rest.push(Rest::Kept(kind, record)),
+            Step::Watched(kind) => self.decoded.rest.push(Rest::Watched(kind, record)),
         }
         Some(())
     }
 
-    fn kernel(&mut self, name: u32, kernel: &Kernel) {
-        let Some(op) = self.op(common!(kernel)) else { return };
+    fn operation(&mut self, kind: Operation, record: &Record<'a>) -> Option<()> {
+        match kind {
+            Operation::Kernel => self.kernel(record.head.tag, Kernel::read(record.body)?),
+            Operation::Copy => self.copy(Copy::read(record.body)?),
+            Operation::Fill => self.fill(Fill::read(record.body)?),
+            Operation::Graph => self.graph(Graph::read(record.body)?),
+        }
+        Some(())
+    }
+
+    fn kernel(&mut self, name: u32, kernel: Kernel) {
+        let Kernel {
+            start,
+            end,
+            correlation,
+            device,
+            context,
+            stream,
+            grid_x,
+            grid_y,
+            grid_z,
+            block_x,
+            block_y,
+            block_z,
+            registers,
+            static_shared,
+            dynamic_shared,
+            zero: _,
+            graph_node,
+        } = kernel;
+        let Some(op) = self.op((start, end, correlation, [device, context, stream])) else { return };
+        let (kind, name) = (OpKind::Kernel, self.texts.get(name));
+        let graph_node = graph_node.cast_signed();
         self.decoded.ops.push(Op {
-            kind: OpKind::Kernel,
-            name: self.texts.get(name),
-            grid_x: kernel.grid_x,
-            grid_y: kernel.grid_y,
-            grid_z: kernel.grid_z,
-            block_x: kernel.block_x,
-            block_y: kernel.block_y,
-            block_z: kernel.block_z,
-            registers: kernel.registers,
-            static_shared: kernel.static_shared,
-            dynamic_shared: kernel.dynamic_shared,
-            graph_node: kernel.graph_node as i64,
+            kind,
+            name,
+            grid_x,
+            grid_y,
+            grid_z,
+            block_x,
+            block_y,
+            block_z,
+            registers,
+            static_shared,
+            dynamic_shared,
+            graph_node,
             ..op
         });
     }
 
-    fn copy(&mut self, copy: &Copy) {
-        let Some(op) = self.op(common!(copy)) else { return };
-        self.decoded.ops.push(Op {
-            kind: OpKind::Copy,
-            bytes: i64::try_from(copy.bytes).unwrap_or(i64::MAX),
-            copy: cupti::copy(copy.direction.into()),
-            src: cupti::memory((copy.kinds & 0xffff).into()),
-            dst: cupti::memory((copy.kinds >> 16).into()),
-            graph_node: copy.graph_node as i64,
-            ..op
-        });
+    fn copy(&mut self, copy: Copy) {
+        let Copy { start, end, bytes, correlation, device, context, stream, direction, kinds, graph_node } =
+            copy;
+        let Some(op) = self.op((start, end, correlation, [device, context, stream])) else { return };
+        let copy = self.valid(cupti::known_copy(direction));
+        let [src, dst] = [kinds & 0xffff, kinds >> 16].map(|kind| self.valid(cupti::known_memory(kind)));
+        let bytes = i64::try_from(bytes).unwrap_or(i64::MAX);
+        let (kind, graph_node) = (OpKind::Copy, graph_node.cast_signed());
+        self.decoded.ops.push(Op { kind, bytes, copy, src, dst, graph_node, ..op });
     }
 
-    fn fill(&mut self, fill: &Fill) {
-        let Some(op) = self.op(common!(fill)) else { return };
-        self.decoded.ops.push(Op {
-            kind: OpKind::Memset,
-            bytes: i64::try_from(fill.bytes).unwrap_or(i64::MAX),
-            dst: cupti::memory(fill.memory.into()),
-            graph_node: fill.graph_node as i64,
-            ..op
-        });
+    fn fill(&mut self, fill: Fill) {
+        let Fill { start, end, bytes, correlation, device, context, stream, memory, zero: _, graph_node } =
+            fill;
+        let Some(op) = self.op((start, end, correlation, [device, context, stream])) else { return };
+        let dst = self.valid(cupti::known_memory(memory));
+        let bytes = i64::try_from(bytes).unwrap_or(i64::MAX);
+        let (kind, graph_node) = (OpKind::Memset, graph_node.cast_signed());
+        self.decoded.ops.push(Op { kind, bytes, dst, graph_node, ..op });
     }
 
-    fn graph(&mut self, graph: &Graph) {
+    fn graph(&mut self, graph: Graph) {
+        let Graph { start, end, correlation, device, context, stream, graph, zero: _ } = graph;
         // Its name is that of the graph, even if its times are invalid.
         let next = self.graphs.len();
-        let number = *self.graphs.entry(graph.graph).or_insert(next);
+        let number = *self.graphs.entry(graph).or_insert(next);
         if number == next {
-            self.decoded.rest.push(Rest::Graph(graph.graph));
+            self.decoded.rest.push(Rest::Graph(graph));
         }
-        let Some(op) = self.op(common!(graph)) else { return };
+        let Some(op) = self.op((start, end, correlation, [device, context, stream])) else { return };
         self.decoded.graphs.push((self.decoded.ops.len(), number));
         self.decoded.ops.push(Op { kind: OpKind::Graph, ..op });
     }
 
+    /// A value, unknown where its number is none that holdup knows: these are counted.
+    fn valid<T: Default>(&mut self, value: Option<T>) -> T {
+        self.decoded.unread.invalid += u64::from(value.is_none());
+        value.unwrap_or_default()
+    }
+
     /// What all operations have in common; `None` if the times are invalid.
-    fn op(&mut self, (start, end, correlation, stream): (i64, i64, u32, [u32; 3])) -> Option<Op> {
+    fn op(&mut self, (start, end, correlation, stream): Common) -> Option<Op> {
         let (start, end) = self.decoded.times.check(start, end)?;
         let stream = match self.last {
             Some((last, number)) if last == stream => number,
@@ -187,23 +246,20 @@ impl<'a> Decoder<'a, '_> {
 }
 
 impl<'a> Decoded<'a> {
-    /// Reads a chunk; `ops` is empty and has memory to use.
-    fn of(chunk: &Chunk<'a>, texts: &Texts, ops: Ops) -> Decoded<'a> {
+    /// Reads a chunk of a file; `ops` is empty and has memory to use.
+    fn of(chunk: &Chunk<'a>, file: Home, texts: &Texts, ops: Ops) -> Decoded<'a> {
         let decoded = Decoded {
             rest: Vec::new(),
             ops,
             graphs: Vec::new(),
             devices: Vec::new(),
             times: Times::default(),
-            truncated: 0,
+            has_operations: false,
+            unread: Unread::default(),
         };
         let (streams, graphs) = (FxHashMap::default(), FxHashMap::default());
-        let mut decoder = Decoder { texts, decoded, streams, graphs, last: None };
-        for record in chunk.records().flatten() {
-            if decoder.record(record).is_none() {
-                decoder.decoded.truncated += 1;
-            }
-        }
+        let mut decoder = Decoder { texts, file, decoded, streams, graphs, last: None };
+        chunk.records().flatten().for_each(|record| decoder.record(record));
         decoder.decoded
     }
 }
@@ -211,8 +267,13 @@ impl<'a> Decoded<'a> {
 impl Process<'_, '_> {
     /// Looks at all chunks, and reads the records that others refer to.
     pub(super) fn survey<'c>(&mut self, chunks: &[Chunk<'c>]) -> Vec<Survey<'c>> {
-        let surveys: Vec<Survey<'_>> = chunks.par_iter().map(Survey::of).collect();
-        surveys.iter().flat_map(|survey| &survey.references).for_each(|record| self.reference(record));
+        let file = self.file;
+        let surveys: Vec<Survey<'_>> = chunks.par_iter().map(|chunk| Survey::of(chunk, file)).collect();
+        let mut unread = Unread::default();
+        for (kind, record) in surveys.iter().flat_map(|survey| &survey.references) {
+            unread.short += u64::from(self.reference(*kind, record).is_none());
+        }
+        self.add_unread(unread);
         surveys
     }
 
@@ -222,9 +283,10 @@ impl Process<'_, '_> {
         // Memory is used again: to get it anew from the system costs as much as to fill it.
         let mut spare = vec![Ops::default(); size];
         for (batch, first) in chunks.chunks(size).zip((0..).step_by(size)) {
-            let texts = &self.texts;
+            let (file, texts) = (self.file, &self.texts);
             let read = batch.par_iter().zip(spare.par_iter_mut());
-            let decoded: Vec<_> = read.map(|(chunk, ops)| Decoded::of(chunk, texts, take(ops))).collect();
+            let decode = |(chunk, ops)| Decoded::of(chunk, file, texts, take(ops));
+            let decoded: Vec<_> = read.map(decode).collect();
             for (at, (decoded, chunk)) in decoded.into_iter().zip(batch).enumerate() {
                 self.chunk = first + at;
                 spare[at] = self.add(chunk.tid(), decoded);
@@ -232,29 +294,37 @@ impl Process<'_, '_> {
             self.all.trace.ops.extend(&spare.iter().collect::<Vec<_>>());
             spare.par_iter_mut().for_each(Ops::clear);
         }
+        self.add_remarks();
     }
 
     /// Reads the other records of a chunk; returns its operations.
     fn add(&mut self, tid: u32, decoded: Decoded<'_>) -> Ops {
-        let Decoded { rest, mut ops, graphs, devices, times, truncated } = decoded;
-        if !ops.is_empty() || truncated > 0 || times.invalid > 0 {
+        let Decoded { rest, mut ops, graphs, devices, times, has_operations, mut unread } = decoded;
+        if has_operations {
             self.cupti.insert(tid);
         }
         let (mut streams, mut names) = (Vec::new(), Vec::new());
         for rest in rest {
-            match rest {
-                Rest::Stream([device, context, stream]) => streams.push(self.stream(device, context, stream)),
+            let read = match rest {
+                Rest::Stream([device, context, stream]) => {
+                    streams.push(self.stream(device, context, stream));
+                    Some(())
+                }
                 Rest::Graph(number) => {
                     names.push(self.all.trace.strings.intern(&format!("graph {number}")));
+                    Some(())
                 }
-                Rest::Record(record) => self.record(tid, &record),
-            }
+                Rest::Plain(kind, record) => self.plain(kind, tid, &record),
+                Rest::Kept(kind, record) => self.keep(kind, tid, &record),
+                Rest::Watched(kind, record) => self.watched(kind, &record),
+            };
+            unread.short += u64::from(read.is_none());
         }
         ops.stream.iter_mut().for_each(|stream| *stream = streams[stream.index()]);
         graphs.into_iter().for_each(|(row, name)| ops.name[row] = names[name]);
         self.device_of.extend(devices);
         self.add_times(times);
-        self.all.trace.meta.lost.records("truncated record", truncated);
+        self.add_unread(unread);
         ops
     }
 }

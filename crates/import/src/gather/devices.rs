@@ -18,8 +18,9 @@ pub(super) struct Devices {
 
 impl Process<'_, '_> {
     /// Learns which GPU the process knows by a number.
-    pub(super) fn identity(&mut self, ordinal: u32, identity: &DeviceIdentity) {
-        let uuid = [identity.uuid_front, identity.uuid_back];
+    pub(super) fn identity(&mut self, ordinal: u32, identity: DeviceIdentity) {
+        let DeviceIdentity { uuid_front, uuid_back, pci_domain, pci_place } = identity;
+        let uuid = [uuid_front, uuid_back];
         if uuid == [0; 2] {
             return;
         }
@@ -34,7 +35,7 @@ impl Process<'_, '_> {
                 trace.devices.uuid[row.index()] = trace.strings.intern(&text(uuid));
                 devices.differ |= !is_free;
                 devices.rows.insert(uuid, row);
-                devices.places.insert(row, (identity.pci_domain, identity.pci_place));
+                devices.places.insert(row, (pci_domain, pci_place));
                 row
             }
         };

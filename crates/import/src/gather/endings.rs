@@ -8,19 +8,30 @@ use trace::{Ns, State, Sym, ThreadState};
 
 #[derive(Default)]
 pub(super) struct Endings {
-    pub(super) ends: Vec<ThreadEnd>,
+    ends: Vec<ThreadEnd>,
     /// By the thread's id, which the system uses again.
-    left: FxHashMap<u64, Vec<Left>>,
+    left: FxHashMap<u64, Vec<LastLook>>,
+}
+
+/// The last look at a thread.
+#[derive(Clone, Copy, Default)]
+struct LastLook {
+    at: Ns,
+    /// The look that did not find it.
+    gone: Ns,
+    running: Ns,
+    runnable: Ns,
 }
 
 impl Endings {
     /// A look did not find a thread any more.
     pub(super) fn left(&mut self, left: Left) {
-        self.left.entry(left.tid).or_default().push(left);
+        let Left { at, running, runnable, gone, tid } = left;
+        self.left.entry(tid).or_default().push(LastLook { at, gone, running, runnable });
     }
 
     /// What the last look saw of a thread that ended so: nothing where no look found it; `None` where that is unknown.
-    fn last_look(&self, end: &ThreadEnd, all_known: bool) -> Option<Option<&Left>> {
+    fn last_look(&self, end: &ThreadEnd, all_known: bool) -> Option<Option<&LastLook>> {
         match self.left.get(&end.tid) {
             Some(known) => known.iter().find(|left| (left.at..=left.gone).contains(&end.at)).map(Some),
             None => all_known.then_some(None),
@@ -29,6 +40,13 @@ impl Endings {
 }
 
 impl Process<'_, '_> {
+    /// Keeps how a thread ended.
+    pub(super) fn thread_end(&mut self, end: ThreadEnd) {
+        if self.valid_tid(end.tid) != 0 {
+            self.endings.ends.push(end);
+        }
+    }
+
     /// Adds the last state of each thread that said how it ended; how long they ran within these, ns. `all_known`: the file
     /// beside the process's own has every thread that a look found.
     pub(super) fn end_threads(&mut self, all_known: bool) -> Ns {
@@ -44,15 +62,15 @@ impl Process<'_, '_> {
     }
 
     /// The part of a thread's life that no look saw.
-    fn last_state(&mut self, end: &ThreadEnd, seen: Option<&Left>) -> Option<State> {
-        let tid = u32::try_from(end.tid).ok()?;
+    fn last_state(&mut self, end: &ThreadEnd, seen: Option<&LastLook>) -> Option<State> {
+        let ThreadEnd { at, running: ran, runnable: was_ready, tid } = *end;
+        let tid = u32::try_from(tid).ok()?;
         let before = seen.copied().unwrap_or_default();
-        let running = end.running.checked_sub(before.running).filter(|_| end.running >= 0)?.max(0);
-        let runnable = end.runnable.checked_sub(before.runnable).filter(|_| end.runnable >= 0)?.max(0);
+        let running = ran.checked_sub(before.running).filter(|_| ran >= 0)?.max(0);
+        let runnable = was_ready.checked_sub(before.runnable).filter(|_| was_ready >= 0)?.max(0);
         // Of one that no look saw, nobody knows when it began: it is known to have lived for as long as it ran and was ready.
-        let start =
-            seen.map_or_else(|| end.at.saturating_sub(running).saturating_sub(runnable), |left| left.at);
-        let (start, end) = self.times(start, end.at).filter(|(start, end)| start < end)?;
+        let start = seen.map_or_else(|| at.saturating_sub(running).saturating_sub(runnable), |left| left.at);
+        let (start, end) = self.times(start, at).filter(|(start, end)| start < end)?;
         let running = running.min(end - start);
         Some(State {
             start,

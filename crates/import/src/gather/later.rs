@@ -10,9 +10,10 @@ use super::wrapped::Wrapped;
 use crate::cupti;
 use rustc_hash::{FxHashMap, FxHashSet};
 use spool::{
-    ApiCall, CallTally, Made, Module, PythonFrame, Record, Stack, StreamNumber, Sync, ThreadEnd, Wait,
+    ApiCall, CallTally, Kept, Kind, Made, Module, Place, PythonFrame, Record, Stack, StreamNumber, Sync,
+    Tally, ThreadEnd, ThreadWait, Unplaced, Wait,
 };
-use trace::{Api, CallId, Ns, StreamId};
+use trace::{CallId, Ns, StreamId};
 
 /// Records that are kept until the rest of their process is read.
 #[derive(Default)]
@@ -60,64 +61,51 @@ pub(super) struct Stacked {
 }
 
 impl Process<'_, '_> {
-    /// Keeps a record for later; `None` where it is too short for its kind.
-    pub(super) fn later(&mut self, tid: u32, record: &Record<'_>) -> Option<()> {
+    /// Keeps a record of the thread `tid`; `None` where it is too short for its kind.
+    pub(super) fn keep(&mut self, kind: Kept, tid: u32, record: &Record<'_>) -> Option<()> {
         let (body, tag) = (record.body, record.head.tag);
-        match record.head.kind {
-            Wait::KIND => {
-                let wait = self.in_ns(&Wait::read(body)?);
-                self.later.waits.push((tid, tag, wait));
+        match kind {
+            Kept::Wait => self.later.waits.push((tid, tag, Wait::read(body)?)),
+            Kept::ThreadWait => self.later.thread_waits.wait(tid, tag, ThreadWait::read(body)?),
+            Kept::Place => {
+                let Place { number, python } = Place::read(body)?;
+                let (native, python) = record.frames_behind(size_of::<Place>(), python)?;
+                self.later.thread_waits.place(number, native, python);
             }
-            Sync::KIND => self.later.syncs.push((tag, Sync::read(body)?)),
-            Module::KIND => {
-                let module = Module::read(body)?;
-                self.all.places.module(self.texts.get(tag), &module);
-            }
-            Made::KIND => {
-                let bytes = body.get(size_of::<Made>()..)?;
-                self.all.places.made(&Made::read(body)?, bytes);
-            }
-            Stack::KIND => {
-                let Stack { start, end, last, .. } = Stack::read(body)?;
+            Kept::Unplaced => self.later.thread_waits.unplaced(Unplaced::read(body)?),
+            Kept::Stack => {
+                let Stack { start, end, last, python } = Stack::read(body)?;
                 self.later.tallies.stack(tid, &self.clocks, last);
                 let (start, end) = (self.clocks.ns(start), self.clocks.ns(end));
-                let (native, python) = record.frames()?;
+                let (native, python) = record.frames_behind(size_of::<Stack>(), python)?;
                 self.later.stacks.push(Stacked { tid, start, end, native, python });
             }
-            StreamNumber::KIND => {
+            Kept::Sync => self.later.syncs.push((tag, Sync::read(body)?)),
+            Kept::StreamNumber => {
                 let number = StreamNumber::read(body)?;
-                let tid = if number.tid == 0 { tid } else { number.tid };
                 self.later.stream_numbers.push((tid, tag, number));
             }
-            CallTally::KIND | spool::Tally::KIND => return self.of_tally(record),
-            ThreadEnd::KIND => self.endings.ends.push(ThreadEnd::read(body)?),
-            30..=39 => return self.of_thread_wait(tid, record),
-            // Texts and clocks are already read; driver calls are read later.
-            _ => self.watched(record)?,
+            Kept::Module => self.all.places.module(self.texts.get(tag), Module::read(body)?),
+            Kept::Made => {
+                let (made, bytes) = (Made::read(body)?, body.get(size_of::<Made>()..)?);
+                if !self.all.places.made(made, bytes) {
+                    let lost = &mut self.all.trace.meta.lost;
+                    lost.record("pieces of code made at run time that fit no object");
+                }
+            }
+            Kept::Tally => self.tally_waits(tag, Tally::read(body)?),
+            Kept::CallTally => self.tally_calls(tag, CallTally::read(body)?),
+            Kept::ThreadEnd => self.thread_end(ThreadEnd::read(body)?),
         }
         Some(())
     }
 
-    /// The wait with its times in nanoseconds.
-    fn in_ns(&self, wait: &Wait) -> Wait {
-        let ns = |ticks| self.clocks.ns(ticks);
-        Wait {
-            start: ns(wait.start),
-            end: ns(wait.end),
-            since: ns(wait.since),
-            holder_since: ns(wait.holder_since),
-            releaser_since: ns(wait.releaser_since),
-            ..*wait
-        }
-    }
-
     /// Reads a driver call that CUPTI recorded.
     pub(super) fn driver_call(&mut self, record: &Record<'_>) {
-        let Some(call) = ApiCall::read(record.body).filter(|_| record.head.kind == ApiCall::KIND) else {
-            return;
-        };
-        if call.runtime == 0 {
-            self.api_call(Api::Driver, record.head.tag, &call);
+        // The first look counted one that is too short.
+        let call = ApiCall::read(record.body).filter(|_| record.kind() == Some(Kind::ApiCall));
+        if let Some(call) = call.filter(|call| call.runtime == 0) {
+            self.api_call(record.head.tag, call);
             self.later.driver_calls += 1;
             let until = self.later.recorded_until.entry(call.tid).or_default();
             *until = (*until).max(call.end);
@@ -127,10 +115,12 @@ impl Process<'_, '_> {
     /// Learns the streams of handles, now that the devices of contexts are known. A context without a device has no
     /// operations either.
     pub(super) fn number_streams(&mut self) {
-        for (tid, number, record) in std::mem::take(&mut self.later.stream_numbers) {
-            if let Some(device) = self.device_of.get(&record.context).copied() {
-                let stream = self.stream(device, record.context, number);
-                self.later.numbers.add(tid, record.stream, self.clocks.ns(record.at), stream);
+        for (writer, number, record) in std::mem::take(&mut self.later.stream_numbers) {
+            let StreamNumber { stream: handle, at, context, tid } = record;
+            if let Some(device) = self.device_of.get(&context).copied() {
+                let stream = self.stream(device, context, number);
+                let tid = if tid == 0 { writer } else { tid };
+                self.later.numbers.add(tid, handle, self.clocks.ns(at), stream);
             }
         }
     }
@@ -139,20 +129,22 @@ impl Process<'_, '_> {
     pub(super) fn syncs(&mut self) {
         const NONE: u32 = u32::MAX;
         for (kind, sync) in std::mem::take(&mut self.later.syncs) {
-            let Some((start, end)) = self.times(sync.start, sync.end) else { continue };
-            let device = self.device_of.get(&sync.context).copied();
-            let stream = match device.filter(|_| sync.stream != NONE) {
-                Some(device) => self.stream(device, sync.context, sync.stream),
+            let Sync { start, end, correlation, context, stream, event } = sync;
+            let Some((start, end)) = self.times(start, end) else { continue };
+            let kind = self.valid(cupti::known_sync(kind));
+            let device = self.device_of.get(&context).copied();
+            let stream = match device.filter(|_| stream != NONE) {
+                Some(device) => self.stream(device, context, stream),
                 None => StreamId::NONE,
             };
             self.all.trace.syncs.push(trace::Sync {
                 start,
                 end,
-                kind: cupti::sync(kind.into()),
+                kind,
                 process: self.row,
                 stream,
-                event: if sync.event == NONE { 0 } else { sync.event.into() },
-                correlation: sync.correlation.into(),
+                event: if event == NONE { 0 } else { event.into() },
+                correlation: correlation.into(),
                 call: CallId::NONE,
             });
         }

@@ -8,7 +8,7 @@ use super::Process;
 use super::later::Stacked;
 use crate::suffix;
 use rayon::prelude::*;
-use spool::{PythonFrame, Wait};
+use spool::{Lock, Mode, PythonFrame, Wait};
 use std::cell::Cell;
 use std::ops::Range;
 use trace::{Api, CallId, LockKind, LockLayer, LockMode, Ns, StackId, Sym, ThreadId, Trace};
@@ -149,14 +149,6 @@ fn first_not_before(starts: &[Ns], near: usize, time: Ns) -> usize {
     between.start + starts[between].partition_point(|start| *start < time)
 }
 
-/// A moment in a driver function: the thread, the function's name (0 for none), its entry, and the time.
-pub(super) struct Moment {
-    pub(super) tid: u32,
-    pub(super) function: u32,
-    pub(super) since: Ns,
-    pub(super) at: Ns,
-}
-
 impl Process<'_, '_> {
     /// Assigns waits and stacks to their calls.
     pub(super) fn link(&mut self) {
@@ -167,43 +159,75 @@ impl Process<'_, '_> {
         }
         let index = Index::new(&self.all.trace, self.first_call);
         self.thread_waits(&index, thread_waits);
-        for (tid, library, wait) in &waits {
-            self.wait(&index, *tid, *library, wait);
+        for (tid, library, wait) in waits {
+            self.wait(&index, tid, library, wait);
         }
         for stacked in &stacks {
             self.stack(&index, stacked);
         }
     }
 
-    fn wait(&mut self, index: &Index, tid: u32, library: u32, wait: &Wait) {
-        let Some((start, end)) = self.times(wait.start, wait.end) else { return };
-        let waiter = Moment { tid, function: wait.function, since: wait.since, at: start };
-        let holder =
-            Moment { tid: wait.holder, function: wait.holder_function, since: wait.holder_since, at: start };
-        let releaser = Moment {
-            tid: wait.releaser,
-            function: wait.releaser_function,
-            since: wait.releaser_since,
-            at: end,
-        };
+    fn wait(&mut self, index: &Index, tid: u32, library: u32, wait: Wait) {
+        let Wait {
+            start,
+            end,
+            lock,
+            kind,
+            mode,
+            holders,
+            holder,
+            holder_function,
+            releaser,
+            holder_since,
+            releaser_function,
+            function,
+            releaser_since,
+            since,
+        } = wait;
+        let Some((start, end)) = self.ticks(start, end) else { return };
         let row = trace::Wait {
             start,
             end,
             thread: self.thread(tid),
-            call: self.call_at(index, &waiter),
-            lock: wait.lock as i64,
-            kind: lock_kind(wait.kind),
-            mode: lock_mode(wait.mode),
+            call: self.call_in(index, (tid, function, since), start),
+            lock: lock.cast_signed(),
+            kind: self.lock_kind(kind),
+            mode: self.lock_mode(mode),
             library: self.texts.get(library),
-            holder: self.party(wait.holder),
-            holder_call: self.call_at(index, &holder),
-            holders: wait.holders,
-            releaser: self.party(wait.releaser),
-            releaser_call: self.call_at(index, &releaser),
+            holder: self.party(holder),
+            holder_call: self.call_in(index, (holder, holder_function, holder_since), start),
+            holders,
+            releaser: self.party(releaser),
+            releaser_call: self.call_in(index, (releaser, releaser_function, releaser_since), end),
             layer: self.layer(library),
             ..trace::Wait::default()
         };
         self.all.trace.waits.push(row);
+    }
+
+    /// The kind of a lock; counts a number that is none, but for 0.
+    fn lock_kind(&mut self, number: u32) -> LockKind {
+        let kind = |lock| match lock {
+            Lock::Mutex => LockKind::Mutex,
+            Lock::Rwlock => LockKind::RwLock,
+            Lock::Spin => LockKind::Spin,
+        };
+        match number {
+            0 => LockKind::Unknown,
+            _ => self.valid(Lock::from_number(number).map(kind)),
+        }
+    }
+
+    /// How a lock is held; counts a number that is none, but for 0.
+    pub(super) fn lock_mode(&mut self, number: u32) -> LockMode {
+        let mode = |mode| match mode {
+            Mode::Exclusive => LockMode::Exclusive,
+            Mode::Shared => LockMode::Shared,
+        };
+        match number {
+            0 => LockMode::Unknown,
+            _ => self.valid(Mode::from_number(number).map(mode)),
+        }
     }
 
     /// Whose lock it is, by the library whose code waited.
@@ -218,19 +242,22 @@ impl Process<'_, '_> {
         if tid == 0 { ThreadId::NONE } else { self.thread(tid) }
     }
 
-    pub(super) fn call_at(&mut self, index: &Index, moment: &Moment) -> CallId {
-        if moment.tid == 0 {
+    /// The call in which a thread was at a time: by the thread (0 for none), the function's name (0 for unknown), and its
+    /// entry, ticks.
+    pub(super) fn call_in(&mut self, index: &Index, call: (u32, u32, i64), at: Ns) -> CallId {
+        let (tid, function, since) = call;
+        if tid == 0 {
             return CallId::NONE;
         }
-        let thread = self.thread(moment.tid);
-        let wanted = self.texts.get(moment.function);
+        let (thread, since) = (self.thread(tid), self.clocks.ns(since));
+        let wanted = self.texts.get(function);
         if wanted.is_empty() {
-            return index.around(&self.all.trace, thread, moment.at);
+            return index.around(&self.all.trace, thread, at);
         }
         let trace = &self.all.trace;
         let bare = suffix::bare(trace.text(wanted));
         let is_function = |name: Sym| name == wanted || suffix::bare(trace.text(name)) == bare;
-        index.entered(trace, thread, is_function, moment.since, moment.at)
+        index.entered(trace, thread, is_function, since, at)
     }
 
     /// Assigns a stack to the driver call it was taken in, and to the runtime call around that.
@@ -254,6 +281,9 @@ impl Process<'_, '_> {
         let around = index.around(trace, thread, start);
         // A call of another driver function may contain this one: its own stack comes later.
         let around = (calls.api.get(around.index()) == Some(&Api::Runtime)).then_some(around);
+        if within.is_none() && around.is_none() {
+            return trace.meta.leave_out("stacks of calls that are not in the trace", 1);
+        }
         for call in within.into_iter().chain(around) {
             let row = &mut trace.calls.stack[call.index()];
             if row.is_none() {
@@ -274,23 +304,6 @@ impl Process<'_, '_> {
             .map(|frame| (self.texts.get(frame.file), self.texts.get(frame.function), frame.line))
             .collect();
         all.places.stack(&mut all.trace, native, &python)
-    }
-}
-
-fn lock_kind(number: u32) -> LockKind {
-    match number {
-        n if n == spool::Lock::Mutex as u32 => LockKind::Mutex,
-        n if n == spool::Lock::Rwlock as u32 => LockKind::RwLock,
-        n if n == spool::Lock::Spin as u32 => LockKind::Spin,
-        _ => LockKind::Unknown,
-    }
-}
-
-pub(super) fn lock_mode(number: u32) -> LockMode {
-    match number {
-        n if n == spool::Mode::Exclusive as u32 => LockMode::Exclusive,
-        n if n == spool::Mode::Shared as u32 => LockMode::Shared,
-        _ => LockMode::Unknown,
     }
 }
 

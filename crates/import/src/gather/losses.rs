@@ -29,11 +29,17 @@ impl Process<'_, '_> {
             let who = self.who();
             self.note(format!("{who}: {untracked} threads were not recorded: too many ran at once"));
         }
+        let unwritten = file.unwritten();
+        self.all.trace.meta.lost.records(
+            "waits that were not recorded (or counts of waits): their thread was writing a record",
+            unwritten,
+        );
         self.level(file);
         if !file.finished() {
             self.unfinished(file, chunks);
         }
-        let unwatched = dropped > 0 || untracked > 0 || !damaged.is_empty() || file.driver_slots() == 0;
+        let unwatched =
+            dropped > 0 || untracked > 0 || unwritten > 0 || !damaged.is_empty() || file.driver_slots() == 0;
         self.all.complete &= !unwatched;
     }
 
@@ -85,6 +91,7 @@ impl Process<'_, '_> {
     }
 
     fn level(&mut self, file: &File<'_>) {
+        self.valid(file.level().map(|_| ()));
         // If holdup gave up CUPTI in the middle, the process itself recorded a note about it.
         if file.level() == Some(Level::Light) && self.device_of.is_empty() {
             let note = "driver calls and lock waits only (level light): no GPU operations";
@@ -172,6 +179,9 @@ fn more_room(why: Option<Full>) -> &'static str {
             "the process could no longer open its spool: it had changed its user or its root directory"
         }
         Some(Full::Memory) => "the process could map no more memory: see ulimit -v and vm.max_map_count",
+        Some(Full::Seccomp) => {
+            "the program forbade system calls (seccomp): its filter must allow those that make a file larger and map it"
+        }
     }
 }
 

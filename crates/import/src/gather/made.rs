@@ -40,20 +40,21 @@ struct Listed {
 }
 
 impl Made {
-    /// Adds a piece of an object; skips one that fits no object.
-    pub fn piece(&mut self, record: &spool::Made, bytes: &[u8]) {
-        let spool::Made { object, size, offset, start, end } = *record;
+    /// Adds a piece of an object; false for one that fits no object.
+    pub fn piece(&mut self, record: spool::Made, bytes: &[u8]) -> bool {
+        let spool::Made { object, size, offset, start, end } = record;
         if size > MOST_OBJECT || offset >= size {
-            return;
+            return false;
         }
         let new = || Image { start, end, bytes: vec![0; size as usize], read: 0 };
         let image = self.objects.entry(object).or_insert_with(new);
         let length = (size - offset).min(MOST_PIECE as u64) as usize;
         let at = offset as usize;
-        if let (Some(room), Some(bytes)) = (image.bytes.get_mut(at..at + length), bytes.get(..length)) {
-            room.copy_from_slice(bytes);
-            image.read += length as u64;
-        }
+        let (room, bytes) = (image.bytes.get_mut(at..at + length), bytes.get(..length));
+        let (Some(room), Some(bytes)) = (room, bytes) else { return false };
+        room.copy_from_slice(bytes);
+        image.read += length as u64;
+        true
     }
 
     /// Reads a list for profilers: each line has a start, a length (both hexadecimal) and a name. The last line for
@@ -241,11 +242,12 @@ mod tests {
     fn pieces_that_fit_no_object_are_skipped() {
         let mut made = Made::default();
         let record = spool::Made { object: 1, size: 100, offset: 0, start: 0x1000, end: 0x2000 };
-        made.piece(&spool::Made { offset: 100, ..record }, b"x");
-        made.piece(&spool::Made { size: MOST_OBJECT + 1, ..record }, &[0; MOST_PIECE]);
-        made.piece(&record, b"too short");
-        made.piece(&spool::Made { object: 2, ..record }, &[0x7f; 100]);
-        made.piece(&spool::Made { object: 3, size: u64::MAX, offset: u64::MAX - 1, ..record }, &[1; 8]);
+        let mut fits = |record, bytes: &[u8]| made.piece(record, bytes);
+        assert!(!fits(spool::Made { offset: 100, ..record }, b"x"));
+        assert!(!fits(spool::Made { size: MOST_OBJECT + 1, ..record }, &[0; MOST_PIECE]));
+        assert!(!fits(record, b"too short"));
+        assert!(fits(spool::Made { object: 2, ..record }, &[0x7f; 100]));
+        assert!(!fits(spool::Made { object: 3, size: u64::MAX, offset: u64::MAX - 1, ..record }, &[1; 8]));
         assert_eq!(at(&made, 0x1500), []);
     }
 
@@ -301,7 +303,7 @@ mod tests {
     fn announced(bytes: &[u8]) -> Made {
         let mut made = Made::default();
         made.piece(
-            &spool::Made { object: 1, size: bytes.len() as u64, offset: 0, start: 0x5000, end: 0x5010 },
+            spool::Made { object: 1, size: bytes.len() as u64, offset: 0, start: 0x5000, end: 0x5010 },
             bytes,
         );
         made

@@ -23,6 +23,7 @@ mod tallies;
 mod tests;
 mod texts;
 mod thread_waits;
+mod unread;
 mod watched;
 mod wrapped;
 
@@ -37,7 +38,7 @@ use memmap2::Mmap;
 use places::{NoSymbols, Places, Symbolizer};
 use recorded::Time;
 use rustc_hash::{FxHashMap, FxHashSet};
-use spool::{Chunk, Clock, Clocks, Level};
+use spool::{Chunk, Clock, Clocks, Home, Level};
 use std::fs::File;
 use std::path::{Path, PathBuf};
 use symbols::Symbols;
@@ -118,8 +119,11 @@ pub(crate) fn import(directory: &Path, progress: &mut dyn FnMut(Progress)) -> Re
     let contents: Vec<_> = contents.collect();
     // A program without a request may have none.
     let shared = std::fs::read(directory.join(spool::SHARED)).unwrap_or_default();
-    let requests = spool::requests(&shared);
-    Ok(gather(&contents, Some(&requests), &mut Symbols::of_owner(directory), progress))
+    let shared = Shared {
+        requests: spool::requests(&shared),
+        unrecorded_children: spool::unrecorded_children(&shared),
+    };
+    Ok(gather(&contents, Some(&shared), &mut Symbols::of_owner(directory), progress))
 }
 
 /// Reads one file of a spool, without any other file.
@@ -163,17 +167,25 @@ fn map(path: &Path) -> Result<Mmap, Problem> {
     Ok(unsafe { Mmap::map(&file)? })
 }
 
-/// Builds a trace from the contents of spool files, each with its name, and from when recording was switched off, on and
-/// so on, if that is known.
+/// What all processes of a program say together.
+struct Shared {
+    /// When recording was switched off, on and so on.
+    requests: Vec<Ns>,
+    unrecorded_children: u64,
+}
+
+/// Builds a trace from the contents of spool files, each with its name, and from what all processes share, if that is
+/// known.
 fn gather(
     files: &[Contents<'_>],
-    requests: Option<&[Ns]>,
+    shared: Option<&Shared>,
     symbolizer: &mut dyn Symbolizer,
     progress: &mut dyn FnMut(Progress),
 ) -> Trace {
     let total = files.iter().map(|file| file.bytes.len() as u64).sum();
     let mut gather = Gather::new(symbolizer);
-    gather.requested = requests.map(recorded::requested);
+    gather.requested = shared.map(|shared| recorded::requested(&shared.requests));
+    gather.unrecorded_children(shared.map_or(0, |shared| shared.unrecorded_children));
     let mut opened: Vec<(&Contents<'_>, spool::File<'_>)> = Vec::new();
     for contents in files {
         match spool::File::new(contents.bytes) {
@@ -239,8 +251,10 @@ struct Process<'g, 'a> {
     later: Later,
     watched: Watched,
     endings: Endings,
-    /// Whether the file beside the process's own is read.
-    is_beside: bool,
+    /// Which of the two files is read: the process's own, or the one beside it.
+    file: Home,
+    /// What the file remarks: when, ns, and the number of the text.
+    remarks: Vec<(Ns, u32)>,
     /// Threads that the program itself named.
     named: FxHashSet<u32>,
     /// When the process noticed that recording was switched, and whether on.
@@ -297,7 +311,8 @@ impl<'a> Gather<'a> {
             later: Later::default(),
             watched: Watched::default(),
             endings: Endings::default(),
-            is_beside: false,
+            file: Home::Own,
+            remarks: Vec::new(),
             named: FxHashSet::default(),
             switches: Vec::new(),
             recorded: Vec::new(),
@@ -306,8 +321,15 @@ impl<'a> Gather<'a> {
         };
         let damaged = process.read(file, &chunks);
         process.losses(&contents.name, file, &chunks, damaged.into_iter().chain([damage.bytes]));
-        if let Some(beside) = contents.beside.and_then(spool::File::new) {
-            process.beside(&beside);
+        match contents.beside.map(spool::File::new) {
+            Some(Some(beside)) => process.beside(&beside),
+            Some(None) => process
+                .all
+                .trace
+                .meta
+                .lost
+                .record("files of what the recorder saw of a process that are none"),
+            None => {}
         }
         if self.places.is_fortran(&self.trace) {
             demangle::fortran_kernels(&mut self.trace, first_op);
@@ -327,6 +349,16 @@ impl<'a> Gather<'a> {
             self.note(why.to_owned());
         } else {
             lost.record("spool file whose process ended before writing to it");
+        }
+    }
+
+    /// Counts processes that the program made and that have no file.
+    fn unrecorded_children(&mut self, count: u64) {
+        self.trace.meta.lost.records("child processes that were not recorded", count);
+        if count > 0 {
+            self.note(format!(
+                "{count} child processes were not recorded: they were made without the handlers of fork (_Fork, vfork, clone)"
+            ));
         }
     }
 

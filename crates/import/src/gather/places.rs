@@ -49,12 +49,15 @@ struct Loaded {
     base: u64,
     start: u64,
     end: u64,
+    /// When it was seen first, ns.
+    seen: i64,
 }
 
 /// Finds the frames of stacks, with the modules of one process at a time.
 pub(super) struct Places<'a> {
     symbolizer: &'a mut dyn Symbolizer,
     stacks: Stacks,
+    /// In the order in which they were seen.
     modules: Vec<Loaded>,
     /// The code that the process generated.
     made: Made,
@@ -119,18 +122,19 @@ impl<'a> Places<'a> {
         self.modules.iter().any(is_it)
     }
 
-    /// Adds code that the process generated.
-    pub fn made(&mut self, record: &spool::Made, bytes: &[u8]) {
-        self.made.piece(record, bytes);
+    /// Adds code that the process generated; false where it fits no object.
+    pub fn made(&mut self, record: spool::Made, bytes: &[u8]) -> bool {
+        self.made.piece(record, bytes)
     }
 
-    /// Adds a module; a later one at the same address replaces the earlier.
-    pub fn module(&mut self, path: Sym, module: &Module) {
-        let same = |known: &Loaded| (known.path, known.base) == (path, module.base);
+    /// Adds a module; one that was seen later at the same address replaces the earlier.
+    pub fn module(&mut self, path: Sym, module: Module) {
+        let Module { base, start, end, seen } = module;
+        let same = |known: &Loaded| (known.path, known.base) == (path, base);
         if !self.modules.iter().any(same) {
             self.libraries.insert(path);
-            let Module { base, start, end, .. } = *module;
-            self.modules.push(Loaded { path, base, start, end });
+            let at = self.modules.partition_point(|known| known.seen <= seen);
+            self.modules.insert(at, Loaded { path, base, start, end, seen });
         }
     }
 

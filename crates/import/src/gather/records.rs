@@ -2,52 +2,52 @@
 
 use super::Process;
 use crate::overhead;
-use spool::{ApiCall, Device, Driver, Dropped, Note, Overhead, Program, Range, Record, ThreadName};
+use spool::{
+    ApiCall, Device, Driver, Dropped, Home, Note, Overhead, Plain, Program, Range, Record, ThreadName,
+};
 use trace::{Api, Call, RangeKind, StreamId, ThreadId, ThreadRole};
 
 impl Process<'_, '_> {
-    /// Reads a record of the thread `tid` that is no operation.
-    pub(super) fn record(&mut self, tid: u32, record: &Record<'_>) {
+    /// Reads a record of the thread `tid`; `None` where it is too short for its kind.
+    pub(super) fn plain(&mut self, kind: Plain, tid: u32, record: &Record<'_>) -> Option<()> {
         let (body, tag) = (record.body, record.head.tag);
-        let read = match record.head.kind {
-            ApiCall::KIND => {
+        match kind {
+            Plain::ApiCall => {
                 self.cupti.insert(tid);
                 self.later.has_calls = true;
-                ApiCall::read(body).map(|call| self.runtime_call(tag, &call))
+                let call = ApiCall::read(body)?;
+                // Before all driver calls: if both have the same correlation id, the join takes the first.
+                if call.runtime != 0 {
+                    self.api_call(tag, call);
+                }
             }
-            Overhead::KIND => Overhead::read(body).map(|overhead| self.overhead(tag, &overhead)),
-            Range::KIND => Range::read(body).map(|range| self.range(tid, tag, &range)),
-            ThreadName::KIND => ThreadName::read(body).map(|thread| self.thread_name(tag, thread.tid)),
-            Device::KIND => Device::read(body).map(|device| self.device(tag, &device)),
-            Dropped::KIND => Dropped::read(body).map(|dropped| {
-                self.all
-                    .trace
-                    .meta
-                    .lost
-                    .records("dropped by CUPTI or unreadable in its buffers", dropped.count);
-            }),
-            Note::KIND => Note::read(body).map(|_| self.remark(tag)),
-            Driver::KIND => Driver::read(body).map(|driver| self.driver(tag, driver.cupti)),
-            Program::KIND => Program::read(body).map(|program| self.program(tag, program.command)),
-            _ => self.later(tid, record),
-        };
-        if read.is_none() {
-            self.all.trace.meta.lost.record("truncated record");
+            Plain::Overhead => self.overhead(tag, Overhead::read(body)?),
+            Plain::Range => self.range(tid, tag, Range::read(body)?),
+            Plain::ThreadName => self.thread_name(tag, ThreadName::read(body)?),
+            Plain::Device => self.device(tag, Device::read(body)?),
+            Plain::Dropped => {
+                let Dropped { count } = Dropped::read(body)?;
+                let lost = &mut self.all.trace.meta.lost;
+                lost.records("dropped by CUPTI or unreadable in its buffers", count);
+            }
+            Plain::Note => {
+                let Note { at } = Note::read(body)?;
+                self.remarks.push((at, tag));
+            }
+            Plain::Driver => self.driver(tag, Driver::read(body)?),
+            Plain::Program => self.program(tag, Program::read(body)?),
         }
+        Some(())
     }
 
-    /// Adds a runtime call, before all driver calls: if both have the same correlation id, the join takes the first.
-    fn runtime_call(&mut self, name: u32, call: &ApiCall) {
-        if call.runtime != 0 {
-            self.api_call(Api::Runtime, name, call);
-        }
-    }
-
-    pub(super) fn api_call(&mut self, api: Api, name: u32, call: &ApiCall) {
-        let Some((start, end)) = self.times(call.start, call.end) else { return };
-        let thread = self.thread(call.tid);
+    /// Adds a call that CUPTI recorded.
+    pub(super) fn api_call(&mut self, name: u32, call: ApiCall) {
+        let ApiCall { start, end, correlation, tid, result, runtime } = call;
+        let Some((start, end)) = self.times(start, end) else { return };
+        let api = if runtime == 0 { Api::Driver } else { Api::Runtime };
+        let thread = self.thread(tid);
         let name = self.texts.function(&mut self.all.trace.strings, api, name);
-        let (correlation, result) = (call.correlation.into(), call.result);
+        let correlation = correlation.into();
         self.all.trace.calls.push(Call {
             start,
             end,
@@ -78,61 +78,78 @@ impl Process<'_, '_> {
         all.ids.stream_on(&mut all.trace, number, (device, context.into(), stream.into()))
     }
 
-    fn overhead(&mut self, kind: u32, overhead: &Overhead) {
-        let Some((start, end)) = self.times(overhead.start, overhead.end) else { return };
-        let thread = match u32::try_from(overhead.tid) {
-            Ok(tid @ 1..) => self.thread(tid),
-            _ => ThreadId::NONE,
+    fn overhead(&mut self, kind: u32, overhead: Overhead) {
+        let Overhead { start, end, tid } = overhead;
+        let Some((start, end)) = self.times(start, end) else { return };
+        let thread = match self.valid_tid(tid) {
+            0 => ThreadId::NONE,
+            tid => self.thread(tid),
         };
+        if overhead::known_cupti(kind.into()).is_none() {
+            self.valid::<()>(None);
+        }
         let trace = &mut self.all.trace;
-        let name = trace.strings.intern(overhead::cupti(kind.into()));
-        trace.ranges.push(trace::Range {
+        let (kind, name) = (RangeKind::Overhead, trace.strings.intern(overhead::cupti(kind.into())));
+        trace.ranges.push(trace::Range { start, end, thread, kind, name, ..Default::default() });
+    }
+
+    fn range(&mut self, tid: u32, name: u32, range: Range) {
+        let Range { start, end, domain } = range;
+        let Some((start, end)) = self.ticks(start, end) else { return };
+        let (thread, name) = (self.thread(tid), self.texts.get(name));
+        let domain = self.valid(u32::try_from(domain).ok());
+        let (kind, domain) = (RangeKind::User, self.texts.get(domain));
+        self.all.trace.ranges.push(trace::Range {
             start,
             end,
             thread,
-            kind: RangeKind::Overhead,
+            kind,
             name,
+            domain,
             ..Default::default()
         });
     }
 
-    fn range(&mut self, tid: u32, name: u32, range: &Range) {
-        let Some((start, end)) = self.ticks(range.start, range.end) else { return };
-        let (thread, name) = (self.thread(tid), self.texts.get(name));
-        let row = trace::Range { start, end, thread, kind: RangeKind::User, name, ..Default::default() };
-        self.all.trace.ranges.push(row);
-    }
-
-    fn thread_name(&mut self, name: u32, tid: u64) {
-        let Ok(tid) = u32::try_from(tid) else { return };
-        let thread = self.thread(tid);
-        // The name that the program gave by NVTX is better than the kernel's, from the file beside.
-        if self.is_beside && self.named.contains(&tid) {
+    fn thread_name(&mut self, name: u32, ThreadName { tid }: ThreadName) {
+        let tid = self.valid_tid(tid);
+        if tid == 0 {
             return;
         }
-        if !self.is_beside {
+        let thread = self.thread(tid);
+        // The name that the program gave by NVTX is better than the kernel's, from the file beside.
+        let is_beside = self.file == Home::Beside;
+        if is_beside && self.named.contains(&tid) {
+            return;
+        }
+        if !is_beside {
             self.named.insert(tid);
         }
         self.all.trace.threads.name[thread.index()] = self.texts.get(name);
     }
 
-    fn device(&mut self, name: u32, device: &Device) {
-        let row = self.gpu(device.ordinal).index();
+    fn device(&mut self, name: u32, device: Device) {
+        let Device { ordinal, compute_major, compute_minor, multiprocessors, copy_engines, zero: _, memory } =
+            device;
+        let row = self.gpu(ordinal).index();
+        let memory = self.valid(i64::try_from(memory).ok());
         let devices = &mut self.all.trace.devices;
         devices.name[row] = self.texts.get(name);
-        (devices.compute_major[row], devices.compute_minor[row]) =
-            (device.compute_major, device.compute_minor);
-        (devices.multiprocessors[row], devices.copy_engines[row]) =
-            (device.multiprocessors, device.copy_engines);
-        devices.memory_bytes[row] = i64::try_from(device.memory).unwrap_or(0);
+        (devices.compute_major[row], devices.compute_minor[row]) = (compute_major, compute_minor);
+        (devices.multiprocessors[row], devices.copy_engines[row]) = (multiprocessors, copy_engines);
+        devices.memory_bytes[row] = memory;
     }
 
-    fn remark(&mut self, text: u32) {
-        let text = self.all.trace.text(self.texts.get(text)).to_owned();
-        self.note(text);
+    /// Adds what the file remarks, in the order of time: its threads have chunks of their own.
+    pub(super) fn add_remarks(&mut self) {
+        let mut remarks = std::mem::take(&mut self.remarks);
+        remarks.sort_by_key(|(at, _)| *at);
+        for (_, text) in remarks {
+            let text = self.all.trace.text(self.texts.get(text)).to_owned();
+            self.note(text);
+        }
     }
 
-    fn driver(&mut self, version: u32, cupti: u64) {
+    fn driver(&mut self, version: u32, Driver { cupti }: Driver) {
         let meta = &mut self.all.trace.meta;
         meta.driver = format!("CUDA {}.{}", version / 1000, version % 1000 / 10);
         if cupti > 0 {
@@ -140,14 +157,14 @@ impl Process<'_, '_> {
         }
     }
 
-    fn program(&mut self, path: u32, command: u64) {
+    fn program(&mut self, path: u32, Program { command }: Program) {
+        let command = self.valid(u32::try_from(command).ok());
         let trace = &mut self.all.trace;
         let path = trace.text(self.texts.get(path)).to_owned();
         let name = trace.strings.intern(path.rsplit('/').next().unwrap_or(&path));
         trace.processes.name[self.row.index()] = name;
         if trace.meta.command.is_empty() {
-            let command = self.texts.get(u32::try_from(command).unwrap_or(0));
-            trace.meta.command = trace.text(command).to_owned();
+            trace.meta.command = trace.text(self.texts.get(command)).to_owned();
         }
     }
 }

@@ -1,8 +1,7 @@
 //! What a recording counts and does not list: waits and calls that are too short, and what the recorder did itself.
 
 use super::Process;
-use super::thread_waits::kind;
-use spool::{CallTally, Clocks, Record};
+use spool::{CallTally, Clocks};
 use std::collections::BTreeMap;
 use trace::{Ns, Sym, TallyKind};
 
@@ -52,24 +51,26 @@ impl Sum {
 }
 
 impl Process<'_, '_> {
-    /// Keeps a count; `None` where it is too short for its kind.
-    pub(super) fn of_tally(&mut self, record: &Record<'_>) -> Option<()> {
-        let (tag, kept) = (record.head.tag, &mut self.later.tallies);
-        if record.head.kind == CallTally::KIND {
-            let CallTally { tid, count, timed, time } = CallTally::read(record.body)?;
-            kept.calls.entry((tid as u32, tag)).or_default().add(Sum { count, timed, time });
-        } else {
-            let spool::Tally { tid, count, time } = spool::Tally::read(record.body)?;
-            kept.waits.entry((tid as u32, tag)).or_default().add(Sum { count, timed: count, time });
-        }
-        Some(())
+    /// Keeps a count of waits for an [`spool::Awaited`] of that number.
+    pub(super) fn tally_waits(&mut self, awaited: u32, tally: spool::Tally) {
+        let spool::Tally { tid, count, time } = tally;
+        let key = (self.valid_tid(tid), awaited);
+        self.later.tallies.waits.entry(key).or_default().add(Sum { count, timed: count, time });
+    }
+
+    /// Keeps a count of calls of the function whose name has that number.
+    pub(super) fn tally_calls(&mut self, name: u32, tally: CallTally) {
+        let CallTally { tid, count, timed, time } = tally;
+        let key = (self.valid_tid(tid), name);
+        self.later.tallies.calls.entry(key).or_default().add(Sum { count, timed, time });
     }
 
     /// Adds the counts to their table.
     pub(super) fn tallies(&mut self) {
         let kept = std::mem::take(&mut self.later.tallies);
         for ((tid, awaited), sum) in kept.waits {
-            let name = self.all.trace.strings.intern(kind(awaited).name());
+            let kind = self.awaited(awaited);
+            let name = self.all.trace.strings.intern(kind.name());
             self.tally(tid, TallyKind::Wait, name, sum);
         }
         // Versions of a function are one function.

@@ -3,7 +3,7 @@
 use super::Process;
 use crate::suffix;
 use rustc_hash::FxHashMap;
-use spool::{Clock, DeviceIdentity, Record, Switched, Text};
+use spool::{Clock, DeviceIdentity, Record, Reference, Switched};
 use trace::{Api, Strings, Sym};
 
 /// Numbers below this one are found in a table: a recorder counts texts from 1.
@@ -45,24 +45,26 @@ impl Texts {
 }
 
 impl Process<'_, '_> {
-    /// Reads a record that others refer to.
-    pub(super) fn reference(&mut self, record: &Record<'_>) {
-        match record.head.kind {
-            Text::KIND => {
-                let text = self.all.trace.strings.intern_bytes(record.text().unwrap_or_default());
-                self.texts.insert(record.head.tag, text);
-            }
-            Clock::KIND => self.readings.extend(Clock::read(record.body)),
-            DeviceIdentity::KIND => {
-                if let Some(identity) = DeviceIdentity::read(record.body) {
-                    self.identity(record.head.tag, &identity);
+    /// Reads a record that others refer to; `None` where it is too short for its kind.
+    pub(super) fn reference(&mut self, kind: Reference, record: &Record<'_>) -> Option<()> {
+        let (body, tag) = (record.body, record.head.tag);
+        match kind {
+            Reference::Text => {
+                let text = self.all.trace.strings.intern_bytes(record.text()?);
+                // None has number 0, which stands for the empty one.
+                match self.valid((tag != 0).then_some(tag)) {
+                    0 => {}
+                    id => self.texts.insert(id, text),
                 }
             }
-            Switched::KIND => {
-                let is_on = record.head.tag == 1;
-                self.switches.extend(Switched::read(record.body).map(|switched| (switched.at, is_on)));
+            Reference::Clock => self.readings.push(Clock::read(body)?),
+            Reference::DeviceIdentity => self.identity(tag, DeviceIdentity::read(body)?),
+            Reference::Switched => {
+                let Switched { at } = Switched::read(body)?;
+                let is_on = self.valid((tag <= 1).then_some(tag == 1));
+                self.switches.push((at, is_on));
             }
-            _ => {}
         }
+        Some(())
     }
 }

@@ -1,10 +1,10 @@
 //! Waits for Python's GIL, and of threads that call the driver for locks of the program and for each other.
 
 use super::Process;
-use super::links::{Index, Moment, lock_mode};
+use super::links::Index;
 use rustc_hash::FxHashMap;
-use spool::{Awaited, Place, PythonFrame, Record, ThreadWait, Unplaced};
-use trace::{LockKind, LockLayer, Ns, StackId, Sym};
+use spool::{Awaited, PythonFrame, ThreadWait, Unplaced};
+use trace::{LockKind, LockLayer, StackId, Sym};
 
 /// What a process's file says of such waits, until all of it is read.
 #[derive(Default)]
@@ -26,29 +26,27 @@ impl ThreadWaits {
     pub(super) fn is_empty(&self) -> bool {
         self.waits.is_empty() && self.unplaced == 0
     }
+
+    /// Keeps a wait of the thread `tid` for an [`Awaited`] of that number.
+    pub(super) fn wait(&mut self, tid: u32, awaited: u32, wait: ThreadWait) {
+        self.waits.push((tid, awaited, wait));
+    }
+
+    pub(super) fn place(&mut self, number: u64, native: Vec<u64>, python: Vec<PythonFrame>) {
+        self.places.insert(number, Where { native, python });
+    }
+
+    pub(super) fn unplaced(&mut self, Unplaced { count }: Unplaced) {
+        self.unplaced = self.unplaced.saturating_add(count);
+    }
 }
 
 impl Process<'_, '_> {
-    /// Keeps a record of such waits; `None` where it is too short for its kind.
-    pub(super) fn of_thread_wait(&mut self, tid: u32, record: &Record<'_>) -> Option<()> {
-        let (body, tag, kept) = (record.body, record.head.tag, &mut self.later.thread_waits);
-        match record.head.kind {
-            ThreadWait::KIND => kept.waits.push((tid, tag, ThreadWait::read(body)?)),
-            Place::KIND => {
-                let (native, python) = record.place()?;
-                kept.places.insert(Place::read(body)?.number, Where { native, python });
-            }
-            Unplaced::KIND => kept.unplaced = kept.unplaced.saturating_add(Unplaced::read(body)?.count),
-            _ => {}
-        }
-        Some(())
-    }
-
     /// Adds waits to their table.
     pub(super) fn thread_waits(&mut self, index: &Index, kept: ThreadWaits) {
         let mut stacks = FxHashMap::default();
-        for (tid, awaited, wait) in &kept.waits {
-            self.thread_wait(index, *tid, *awaited, wait, &kept.places, &mut stacks);
+        for (tid, awaited, wait) in kept.waits {
+            self.thread_wait(index, (tid, awaited), wait, &kept.places, &mut stacks);
         }
         if kept.unplaced > 0 {
             let who = format!("process {}", self.pid);
@@ -62,52 +60,67 @@ impl Process<'_, '_> {
     fn thread_wait(
         &mut self,
         index: &Index,
-        tid: u32,
-        awaited: u32,
-        wait: &ThreadWait,
+        (tid, awaited): (u32, u32),
+        wait: ThreadWait,
         places: &FxHashMap<u64, Where>,
         stacks: &mut FxHashMap<u64, StackId>,
     ) {
-        let Some((start, end)) = self.ticks(wait.start, wait.end) else { return };
-        let at = |tid: u32, function: u32, since: i64, at: Ns| (tid, function, since, at);
-        let [call, holder_call, releaser_call] = [
-            at(tid, wait.function, wait.since, start),
-            at(wait.holder, wait.holder_function, wait.holder_since, start),
-            at(wait.releaser, wait.releaser_function, wait.releaser_since, end),
-        ]
-        .map(|(tid, function, since, at)| {
-            let since = self.clocks.ns(since);
-            self.call_at(index, &Moment { tid, function, since, at })
-        });
-        let [stack, holder_stack, releaser_stack] = [wait.place, wait.holder_place, wait.releaser_place]
-            .map(|number| self.place(number, places, stacks));
-        let kind = kind(awaited);
-        let layer = if kind == LockKind::Gil { LockLayer::Interpreter } else { LockLayer::Program };
+        let ThreadWait {
+            start,
+            end,
+            released,
+            lock,
+            place,
+            holder_place,
+            releaser_place,
+            since,
+            holder_since,
+            releaser_since,
+            function,
+            holder_function,
+            releaser_function,
+            holder,
+            releaser,
+            holders,
+            mode,
+            zero: _,
+        } = wait;
+        let Some((start, end)) = self.ticks(start, end) else { return };
+        let [stack, holder_stack, releaser_stack] =
+            [place, holder_place, releaser_place].map(|number| self.place(number, places, stacks));
+        let kind = self.awaited(awaited);
         let row = trace::Wait {
             start,
             end,
             thread: self.thread(tid),
-            call,
-            lock: wait.lock as i64,
+            call: self.call_in(index, (tid, function, since), start),
+            lock: lock.cast_signed(),
             kind,
-            mode: lock_mode(wait.mode),
+            mode: self.lock_mode(mode),
             library: self.library_of(stack),
-            holder: self.party(wait.holder),
-            holder_call,
-            holders: wait.holders,
-            releaser: self.party(wait.releaser),
-            releaser_call,
-            layer,
-            handoff: if wait.released == 0 {
-                0
-            } else {
-                end.saturating_sub(self.clocks.ns(wait.released)).clamp(0, end - start)
+            holder: self.party(holder),
+            holder_call: self.call_in(index, (holder, holder_function, holder_since), start),
+            holders,
+            releaser: self.party(releaser),
+            releaser_call: self.call_in(index, (releaser, releaser_function, releaser_since), end),
+            layer: if kind == LockKind::Gil { LockLayer::Interpreter } else { LockLayer::Program },
+            handoff: match released {
+                0 => 0,
+                _ => end.saturating_sub(self.clocks.ns(released)).clamp(0, end - start),
             },
             stack,
             holder_stack,
             releaser_stack,
         };
         self.all.trace.waits.push(row);
+    }
+
+    /// The kind of an [`Awaited`]; counts a number that is none, but for 0.
+    pub(super) fn awaited(&mut self, number: u32) -> LockKind {
+        match number {
+            0 => LockKind::Unknown,
+            _ => self.valid(Awaited::from_number(number).map(kind)),
+        }
     }
 
     /// The stack of a place, `NONE` for number 0 and for one that was lost.
@@ -137,18 +150,16 @@ impl Process<'_, '_> {
     }
 }
 
-/// The kind of an [`Awaited`].
-pub(super) fn kind(awaited: u32) -> LockKind {
-    match Awaited::from_number(awaited) {
-        None => LockKind::Unknown,
-        Some(Awaited::Mutex) => LockKind::Mutex,
-        Some(Awaited::Rwlock) => LockKind::RwLock,
-        Some(Awaited::Spin) => LockKind::Spin,
-        Some(Awaited::Gil) => LockKind::Gil,
-        Some(Awaited::Condition) => LockKind::Condition,
-        Some(Awaited::Semaphore) => LockKind::Semaphore,
-        Some(Awaited::Barrier) => LockKind::Barrier,
-        Some(Awaited::Join) => LockKind::Join,
+fn kind(awaited: Awaited) -> LockKind {
+    match awaited {
+        Awaited::Mutex => LockKind::Mutex,
+        Awaited::Rwlock => LockKind::RwLock,
+        Awaited::Spin => LockKind::Spin,
+        Awaited::Gil => LockKind::Gil,
+        Awaited::Condition => LockKind::Condition,
+        Awaited::Semaphore => LockKind::Semaphore,
+        Awaited::Barrier => LockKind::Barrier,
+        Awaited::Join => LockKind::Join,
     }
 }
 

@@ -3,7 +3,7 @@
 
 use super::Process;
 use rustc_hash::FxHashMap;
-use spool::{File, Glance, Left, Limits, Look, PythonFrame, Record, Run, Seen, State, Unseen};
+use spool::{File, Glance, Home, Left, Limits, PythonFrame, Record, Run, State, Unseen};
 use std::collections::BTreeMap;
 use trace::{Limit, Ns, Sample, StackId, ThreadState};
 
@@ -45,7 +45,7 @@ impl Process<'_, '_> {
     pub(super) fn beside(&mut self, file: &File<'_>) {
         let (chunks, damage) = file.chunks();
         let own = std::mem::take(&mut self.texts);
-        self.is_beside = true;
+        self.file = Home::Beside;
         self.last.resize(self.last.len().max(chunks.len() + 1), 0);
         let surveys = self.survey(&chunks);
         self.records(&chunks);
@@ -71,73 +71,78 @@ impl Process<'_, '_> {
         self.say_unseen(found);
     }
 
-    /// Reads a record of these kinds; `None` where it is too short for its kind.
-    pub(super) fn watched(&mut self, record: &Record<'_>) -> Option<()> {
+    /// Reads a record; `None` where it is too short for its kind.
+    pub(super) fn watched(&mut self, kind: spool::Watched, record: &Record<'_>) -> Option<()> {
+        use spool::Watched;
         let (body, tag) = (record.body, record.head.tag);
-        match record.head.kind {
-            State::KIND => self.state(tag, &State::read(body)?),
-            Limits::KIND => self.limit(&Limits::read(body)?),
-            Seen::KIND => {
+        match kind {
+            Watched::State => self.state(tag, State::read(body)?),
+            Watched::Limits => self.limit(Limits::read(body)?),
+            Watched::Seen => {
                 let (native, python) = record.seen()?;
                 self.watched.stacks.insert(tag, Kept::Frames(native, python));
             }
-            Look::KIND => {
+            Watched::Look => {
                 let (at, glances) = record.glances()?;
                 self.look(at, &glances);
             }
-            Left::KIND => self.endings.left(Left::read(body)?),
-            Unseen::KIND => self.watched.unseen = Some(Unseen::read(body)?),
-            // Of a later version.
-            _ => {}
+            Watched::Left => self.endings.left(Left::read(body)?),
+            Watched::Unseen => {
+                let unseen = Unseen::read(body)?;
+                if self.watched.unseen.is_none_or(|known| known.at <= unseen.at) {
+                    self.watched.unseen = Some(unseen);
+                }
+            }
         }
         Some(())
     }
 
-    fn state(&mut self, call: u32, state: &State) {
-        let Some((start, end)) = self.times(state.start, state.end) else { return };
-        let counted = state.running.checked_add(state.runnable).filter(|sum| *sum <= end - start);
-        if counted.is_none() || state.running < 0 || state.runnable < 0 {
+    fn state(&mut self, call: u32, state: State) {
+        let State { start, end, running, runnable, object, tid, state } = state;
+        let Some((start, end)) = self.times(start, end) else { return };
+        let counted = running.checked_add(runnable).filter(|sum| *sum <= end - start);
+        if counted.is_none() || running < 0 || runnable < 0 {
             return self.all.trace.meta.lost.record("invalid times");
         }
         let row = trace::State {
             start,
             end,
-            thread: self.thread(state.tid),
-            running: state.running,
-            runnable: state.runnable,
-            state: thread_state(state.state),
+            thread: self.thread(tid),
+            running,
+            runnable,
+            state: self.thread_state(state),
             call: self.texts.get(call),
-            object: state.object.cast_signed(),
+            object: object.cast_signed(),
         };
         self.all.trace.states.push(row);
     }
 
-    fn limit(&mut self, limits: &Limits) {
-        let Some((start, end)) = self.times(limits.start, limits.end) else { return };
-        self.all.trace.limits.push(Limit {
+    fn limit(&mut self, limits: Limits) {
+        let Limits { start, end, throttled, quota, processors } = limits;
+        let Some((start, end)) = self.times(start, end) else { return };
+        let row = Limit {
             start,
             end,
             process: self.row,
-            processors: u32::try_from(limits.processors).unwrap_or(u32::MAX),
-            quota: limits.quota.max(0),
-            throttled: limits.throttled.max(0),
-        });
+            processors: self.valid(u32::try_from(processors).ok()),
+            quota: self.valid(Some(quota).filter(|quota| *quota >= 0)),
+            throttled: self.valid(Some(throttled).filter(|throttled| *throttled >= 0)),
+        };
+        self.all.trace.limits.push(row);
     }
 
     fn look(&mut self, at: Ns, glances: &[Glance]) {
         let latest = glances.iter().map(|glance| glance.after).max().unwrap_or(0);
         let Some((at, _)) = self.times(at, at.saturating_add(latest.into())) else { return };
         let mut any_gone = false;
-        for glance in glances {
-            if glance.state == Glance::GONE {
+        for &Glance { tid, state, stack, after } in glances {
+            if state == Glance::GONE {
                 any_gone = true;
-                self.watched.threads.remove(&glance.tid);
+                self.watched.threads.remove(&tid);
             } else {
-                let (stack, state) = (self.seen(glance.stack), thread_state(glance.state));
-                let after = glance.after.into();
-                self.watched
-                    .threads
-                    .insert(glance.tid, Now { stack, state, since: at, after, sampled: Ns::MIN });
+                let (stack, state, after) = (self.seen(stack), self.thread_state(state), after.into());
+                let now = Now { stack, state, since: at, after, sampled: Ns::MIN };
+                self.watched.threads.insert(tid, now);
             }
         }
         if !any_gone {
@@ -174,7 +179,7 @@ impl Process<'_, '_> {
 
     /// Notes what could not be seen; `found` of its processor time was found elsewhere, ns.
     fn say_unseen(&mut self, found: Ns) {
-        let Some(Unseen { running, torn, cut, late, .. }) = self.watched.unseen else { return };
+        let Some(Unseen { at: _, running, torn, cut, late }) = self.watched.unseen else { return };
         let who = format!("process {}", self.pid);
         let running = running.saturating_sub(found);
         if running > LITTLE {
@@ -197,16 +202,18 @@ impl Process<'_, '_> {
             ));
         }
     }
-}
 
-fn thread_state(number: u32) -> ThreadState {
-    match Run::from_number(number) {
-        Run::Unknown => ThreadState::Unknown,
-        Run::Running => ThreadState::Running,
-        Run::Ready => ThreadState::Runnable,
-        Run::Blocked => ThreadState::Blocked,
-        Run::Uninterruptible => ThreadState::Uninterruptible,
-        Run::Stopped => ThreadState::Stopped,
+    /// What a thread does; counts a number of nothing that it can do.
+    fn thread_state(&mut self, number: u32) -> ThreadState {
+        let state = |run| match run {
+            Run::Unknown => ThreadState::Unknown,
+            Run::Running => ThreadState::Running,
+            Run::Ready => ThreadState::Runnable,
+            Run::Blocked => ThreadState::Blocked,
+            Run::Uninterruptible => ThreadState::Uninterruptible,
+            Run::Stopped => ThreadState::Stopped,
+        };
+        self.valid(Run::from_number(number).map(state))
     }
 }
 
@@ -216,7 +223,7 @@ mod tests {
     use super::super::{Contents, gather};
     use super::*;
     use proptest::prelude::*;
-    use spool::{Build, Call, Level, ThreadName};
+    use spool::{Build, Call, Level, Look, Seen, ThreadName};
     use trace::Trace;
 
     const MAIN: u32 = 100;

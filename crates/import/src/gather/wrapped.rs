@@ -5,6 +5,7 @@ use super::issue::Numbers;
 use super::order::{Issue, Work};
 use super::recorded::Ordered;
 use super::texts::Texts;
+use super::unread::Unread;
 use super::{Process, Times};
 use crate::{cupti, suffix};
 use rayon::prelude::*;
@@ -78,6 +79,7 @@ struct Chunked {
     /// Handles of streams as they appear.
     handles: Vec<u64>,
     times: Times,
+    unread: Unread,
 }
 
 /// The rows of the trace that a chunk's calls refer to by numbers of their own.
@@ -123,6 +125,7 @@ impl Chunked {
         self.arguments.clear();
         self.handles.clear();
         self.times = Times::default();
+        self.unread = Unread::default();
     }
 }
 
@@ -223,12 +226,13 @@ impl Reader<'_> {
 
     /// Keeps what a call of the driver issued; the call's row may be that of the runtime's call around it.
     fn issue(&mut self, row: usize, function: Function, call: &spool::Call) {
-        let handle = match call.flags & call::HAS_STREAM {
+        let spool::Call { start, end, result, flags, bytes, stream, fact, correlation } = *call;
+        let handle = match flags & call::HAS_STREAM {
             0 if function.work == Work::Unknown => None,
             0 => Some(if function.own_default { OWN_STREAM } else { 0 }),
-            _ => Some(call.stream),
+            _ => Some(stream),
         };
-        let (start, end) = (self.ns(call.start), self.ns(call.end));
+        let (start, end) = (self.ns(start), self.ns(end));
         let Some(until) = self.ordered.joins_until(start).or(is_told(call).then_some(Ns::MAX)) else {
             self.chunked.unordered += 1;
             return;
@@ -241,24 +245,25 @@ impl Reader<'_> {
             until,
             stream: handle.map(|handle| self.numbers.stream(self.tid, handle, start)),
             work: function.work,
-            bytes: call.bytes,
-            fact: call.fact,
-            can: call.result == 0 && call.flags & call::CAPTURED == 0,
-            correlation: call.correlation,
-            is_checked: call.flags & call::CHECKED != 0,
+            bytes,
+            fact,
+            can: result == 0 && flags & call::CAPTURED == 0,
+            correlation,
+            is_checked: flags & call::CHECKED != 0,
         };
         self.chunked.issues.push(issue);
     }
 
     /// Adds what a call's arguments say, where no record of the GPU says it.
     fn argument(&mut self, row: usize, record: &spool::Call) {
-        let kind = |shift: u32| cupti::memory((record.flags >> shift & 0xff).into());
+        let [src, dst] = [call::SOURCE_SHIFT, call::TARGET_SHIFT]
+            .map(|shift| self.valid(cupti::known_memory(record.flags >> shift & 0xff)));
         let argument = Argument {
             call: CallId::new(row),
             bytes: i64::try_from(record.bytes).unwrap_or(i64::MAX),
-            copy: cupti::copy((record.flags & call::DIRECTION).into()),
-            src: kind(call::SOURCE_SHIFT),
-            dst: kind(call::TARGET_SHIFT),
+            copy: self.valid(cupti::known_copy(record.flags & call::DIRECTION)),
+            src,
+            dst,
             stream: self.stream(record),
             ..Argument::default()
         };
@@ -269,6 +274,12 @@ impl Reader<'_> {
         if !silent {
             self.chunked.arguments.push(argument);
         }
+    }
+
+    /// A value, unknown where its number is none that holdup knows: these are counted.
+    fn valid<T: Default>(&mut self, value: Option<T>) -> T {
+        self.chunked.unread.invalid += u64::from(value.is_none());
+        value.unwrap_or_default()
     }
 
     /// The stream that a call names by its handle, numbered among those of the chunk.
@@ -336,6 +347,7 @@ impl Process<'_, '_> {
         for ((chunked, chunk), number) in chunked.iter().zip(chunks).zip(first..) {
             self.chunk = number;
             self.add_times(chunked.times);
+            self.add_unread(chunked.unread);
             self.later.driver_calls += chunked.made_calls;
             self.later.unordered += chunked.unordered;
             self.later.unwritten += chunked.unwritten;

@@ -116,6 +116,7 @@ impl Merge {
             kind: range.kind,
             name: symbols.of(name),
             stack,
+            ..Range::default()
         });
         if range.kind == RangeKind::Operator
             && let Some(autograd) = range.autograd

@@ -1,9 +1,10 @@
 //! The unwind tables of this program's libraries, beside the crate gimli's reading of them.
 
 use super::*;
-use crate::elf;
+use crate::loader::Loader;
+use crate::objects;
 use gimli::{BaseAddresses, CfaRule, EhFrame, EhFrameHdr, NativeEndian, Pointer, Register, RegisterRule};
-use gimli::{UnwindContext, UnwindSection};
+use gimli::{Operation, UnwindContext, UnwindSection};
 
 /// The same by the crate gimli.
 fn by_gimli(table: &UnwindTable, address: usize) -> Option<CallerRule> {
@@ -21,35 +22,59 @@ fn by_gimli(table: &UnwindTable, address: usize) -> Option<CallerRule> {
     let found = header.table()?.fde_for_address(&entries, &bases, at, EhFrame::cie_from_offset).ok()?;
     let mut context = UnwindContext::new();
     let row = found.unwind_info_for_address(&entries, &bases, &mut context, at).ok()?;
-    let CfaRule::RegisterAndOffset { register, offset } = row.cfa() else { return None };
-    let from = match u64::from(register.0) {
-        STACK_POINTER => Base::Stack,
-        FRAME_POINTER => Base::Frame,
-        _ => return None,
+    let place = |expression: gimli::UnwindExpression<usize>, wanted: &[bool]| {
+        let mut operations = expression.get(&entries).ok()?.operations(row_encoding());
+        let Ok(Some(Operation::RegisterOffset { register, offset, .. })) = operations.next() else { return None };
+        let rest: Vec<_> = std::iter::from_fn(|| operations.next().ok().flatten()).collect();
+        let is_word = matches!(rest[..], [Operation::Deref { .. }]);
+        let base = Base::of(register.0.into()).filter(|_| is_word || rest.is_empty())?;
+        wanted.contains(&is_word).then_some(Place { base, offset })
     };
+    let (stack, is_saved) = match row.cfa() {
+        CfaRule::RegisterAndOffset { register, offset } => {
+            (Place { base: Base::of(register.0.into())?, offset: *offset }, false)
+        }
+        CfaRule::Expression(expression) => (place(*expression, &[true])?, true),
+    };
+    let saved = |offset| Place { base: Base::Caller, offset };
     let frame = match row.register(Register(FRAME_POINTER as u16)) {
         None | Some(RegisterRule::SameValue) => None,
-        Some(RegisterRule::Offset(offset)) => Some(offset),
+        Some(RegisterRule::Offset(offset)) => Some(saved(offset)),
+        Some(RegisterRule::Expression(expression)) => Some(place(expression, &[false])?),
         _ => return None,
     };
     let address = match row.register(Register(RETURN_ADDRESS as u16)) {
-        Some(RegisterRule::Offset(address)) => Some(address),
+        Some(RegisterRule::Offset(offset)) => Some(saved(offset)),
+        Some(RegisterRule::Expression(expression)) => Some(place(expression, &[false])?),
         Some(RegisterRule::Undefined) => None,
         _ => return None,
     };
-    Some(CallerRule { from, stack: *offset, frame, address })
+    let is_signal = found.cie().is_signal_trampoline();
+    Some(CallerRule { stack, is_saved, frame, address, is_signal })
+}
+
+/// How expressions are written.
+fn row_encoding() -> gimli::Encoding {
+    gimli::Encoding { address_size: 8, format: gimli::Format::Dwarf32, version: 4 }
+}
+
+/// Renews the table of objects; where each begins.
+fn renew(begins: &mut dyn FnMut(usize)) {
+    let loader = Loader::hold_at_start().expect("nobody holds it for long");
+    objects::renew(&loader);
+    loader.each(&mut |object| {
+        begins(object.range().start);
+        std::ops::ControlFlow::Continue(())
+    });
 }
 
 #[test]
 fn every_loaded_table_is_read_as_gimli_reads_it() {
     let (mut asked, mut answered) = (0, 0);
     let mut places = vec![every_loaded_table_is_read_as_gimli_reads_it as *const () as usize];
-    elf::each_object(&mut |object| {
-        places.push(object.range().start);
-        std::ops::ControlFlow::Continue(())
-    });
+    renew(&mut |start| places.push(start));
     for place in places {
-        let (range, Some(table)) = (elf::range_around(place), elf::unwind_table(place)) else { continue };
+        let (Some(range), Some(table)) = (objects::range_around(place), objects::unwind_table(place)) else { continue };
         for address in range.step_by(61) {
             // SAFETY: libraries of this process, which are not unloaded.
             let rule = unsafe { caller_rule(&table, address) };
@@ -63,7 +88,8 @@ fn every_loaded_table_is_read_as_gimli_reads_it() {
 #[test]
 fn no_table_is_too_strange() {
     let place = no_table_is_too_strange as *const () as usize;
-    let table = elf::unwind_table(place);
+    renew(&mut |_| {});
+    let table = objects::unwind_table(place);
     // SAFETY: part of this program.
     let header = table.and_then(|table| unsafe { Bytes::at(table.header.start, table.header.end) });
     let mut header = header.and_then(|header| header.bytes.get(..4096)).unwrap_or_default().to_vec();

@@ -27,6 +27,7 @@ fn with_symbols_of(original: &Trace, read: &mut Trace) {
         &mut waits.library,
         &mut arguments.kernel,
         &mut ranges.name,
+        &mut ranges.domain,
         &mut states.call,
         &mut tallies.name,
         &mut frames.function,

@@ -218,7 +218,8 @@ fn range(trace: &mut Trace, dice: &mut Dice) {
     let (start, end) = dice.interval();
     let thread = dice.row(trace.threads.len(), ThreadId::NONE, ThreadId::new);
     let stack = dice.row(trace.stacks.len(), StackId::NONE, StackId::new);
-    trace.ranges.push(Range { start, end, thread, kind: dice.of(RangeKind::ALL), name: dice.text(), stack });
+    let (kind, name, domain) = (dice.of(RangeKind::ALL), dice.text(), dice.text());
+    trace.ranges.push(Range { start, end, thread, kind, name, domain, stack });
 }
 
 fn call(trace: &mut Trace, dice: &mut Dice) {

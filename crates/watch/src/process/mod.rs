@@ -5,7 +5,7 @@ mod stacks;
 use crate::account::Change;
 use crate::calls::Calls;
 use crate::clock;
-use crate::file::{At, Budget, Watched};
+use crate::file::{At, Budget, Watched, spool_file};
 use crate::limits::{self, Limits};
 use crate::perf::Sampler;
 use crate::proc;
@@ -103,7 +103,7 @@ impl Process {
     pub fn open(path: &Path, budget: &Budget, samples: bool) -> Result<Process, Refusal> {
         let name = path.file_name().and_then(|name| name.to_str()).ok_or(Refusal::Other)?;
         let pid = name.split('-').next().and_then(|pid| pid.parse::<i32>().ok()).ok_or(Refusal::Other)?;
-        let header = std::fs::File::open(path).map_err(|_| Refusal::Gone)?;
+        let header = spool_file().open(path).map_err(|_| Refusal::Gone)?;
         let mut magic = [0; 8];
         std::os::unix::fs::FileExt::read_exact_at(&header, &mut magic, 0).map_err(|_| Refusal::NotYet)?;
         if u64::from_ne_bytes(magic) != spool::MAGIC {

@@ -2,6 +2,7 @@
 //! over its time, which the program recorded.
 
 use crate::failure::Failure;
+use crate::readers::Readers;
 use crate::save::Target;
 use std::path::{Path, PathBuf};
 use trace::{Ns, Selection, Trace};
@@ -38,14 +39,14 @@ pub fn of(trace: &Trace) -> Vec<Window> {
 }
 
 impl Window {
-    /// Writes the window's part of the trace to its file, or to the first free one of `NAME-2`, `NAME-3` and so on; returns
+    /// Writes the window's part of the trace to its file for these readers, or to the first free one of `NAME-2`, `NAME-3` and so on; returns
     /// that part and where it is.
     ///
     /// # Errors
     ///
     /// The file cannot be written.
-    pub fn write(&self, trace: &Trace) -> Result<(Trace, PathBuf), Failure> {
-        let target = Target::new(&free(&self.path), false)?;
+    pub fn write(&self, trace: &Trace, readers: Readers) -> Result<(Trace, PathBuf), Failure> {
+        let target = Target::new(&free(&self.path), false, readers)?;
         let selection = Selection { from: Some(self.start), to: Some(self.end), ..Selection::default() };
         let part = trace.clone().cut(&selection);
         let path = target.path().to_owned();

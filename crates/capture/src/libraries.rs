@@ -1,0 +1,154 @@
+//! Libraries come and go: looked through where the program calls the loader itself, and in no other call of its own.
+//!
+//! The wrappers leave the loader's functions their callers: `dlopen` looks for libraries where its caller says
+//! (`DT_RUNPATH`), so it is jumped to. What it loaded is seen at the next of these calls, which mostly is the `dlsym`
+//! that follows.
+
+use crate::c_library::{self, Real};
+use crate::unseen::unseen;
+use crate::writer::{self, Writer};
+use crate::{made, preload, process, seccomp, watched};
+use interpose::Loader;
+use libc::{c_char, c_int, c_void};
+use std::arch::naked_asm;
+use std::hint::spin_loop;
+use std::sync::atomic::AtomicBool;
+use std::sync::atomic::Ordering::{Acquire, Release};
+
+/// Looks at the loader's list before it is given up for now: another thread holds it for microseconds mostly.
+const LOOKS: u32 = 100;
+
+/// This library was loaded.
+static BEGUN: AtomicBool = AtomicBool::new(false);
+
+/// This library was loaded: libraries are looked through from now on.
+pub fn begin() {
+    BEGUN.store(true, Release);
+}
+
+/// Whether it was.
+pub fn has_begun() -> bool {
+    BEGUN.load(Acquire)
+}
+
+/// Looks through the libraries that came since the last time; false where another thread holds the loader's list.
+pub fn look() -> bool {
+    if !has_begun() || !seccomp::allows_calls() {
+        return false;
+    }
+    interpose::begin_anew();
+    unseen(|| {
+        let Some(loader) = hold() else { return false };
+        interpose::renew(&loader);
+        preload::look_for_driver(&loader);
+        let look = |writer: &mut Writer| watched::look_through(&loader, writer);
+        let are_new = process::header().is_some() && writer::here(look).unwrap_or(false);
+        drop(loader);
+        if are_new {
+            made::read_files();
+        }
+        true
+    })
+}
+
+fn hold() -> Option<Loader> {
+    for _ in 0..LOOKS {
+        if let Some(loader) = Loader::hold() {
+            return Some(loader);
+        }
+        spin_loop();
+    }
+    None
+}
+
+/// Where `dlopen` is to jump.
+unsafe extern "C-unwind" fn before_dlopen() -> *mut c_void {
+    look();
+    c_library::real(Real::Dlopen)
+}
+
+/// Where `dlmopen` is to jump.
+unsafe extern "C-unwind" fn before_dlmopen() -> *mut c_void {
+    look();
+    c_library::real(Real::Dlmopen)
+}
+
+/// Declares functions of the loader with up to three arguments that are jumped to once `before` has run.
+macro_rules! jumps {
+    ($($name:ident by $before:ident ($($argument:ident: $type:ty),*);)*) => {$(
+        /// The C library's function, which sees its own caller: libraries that came before are looked through first.
+        ///
+        /// # Safety
+        ///
+        /// As the C library's.
+        #[cfg(target_arch = "x86_64")]
+        #[unsafe(no_mangle)]
+        #[unsafe(naked)]
+        pub unsafe extern "C" fn $name($($argument: $type),*) -> *mut c_void {
+            naked_asm!(
+                "push rdi",
+                "push rsi",
+                "push rdx",
+                "call {before}",
+                "pop rdx",
+                "pop rsi",
+                "pop rdi",
+                "test rax, rax",
+                "jz 2f",
+                "jmp rax",
+                "2:",
+                "ret",
+                before = sym $before,
+            )
+        }
+
+        /// As on x86-64.
+        ///
+        /// # Safety
+        ///
+        /// As the C library's.
+        #[cfg(target_arch = "aarch64")]
+        #[unsafe(no_mangle)]
+        #[unsafe(naked)]
+        pub unsafe extern "C" fn $name($($argument: $type),*) -> *mut c_void {
+            naked_asm!(
+                "stp x0, x1, [sp, #-32]!",
+                "stp x2, x30, [sp, #16]",
+                "bl {before}",
+                "mov x9, x0",
+                "ldp x2, x30, [sp, #16]",
+                "ldp x0, x1, [sp], #32",
+                "cbz x9, 3f",
+                "br x9",
+                "3:",
+                "mov x0, #0",
+                "ret",
+                before = sym $before,
+            )
+        }
+    )*};
+}
+
+jumps! {
+    dlopen by before_dlopen (name: *const c_char, mode: c_int);
+    dlmopen by before_dlmopen (namespace: libc::c_long, name: *const c_char, mode: c_int);
+}
+
+/// `dlclose`: nothing is found in the table of libraries while some may go.
+///
+/// # Safety
+///
+/// As the C library's.
+#[unsafe(no_mangle)]
+pub unsafe extern "C-unwind" fn dlclose(library: *mut c_void) -> c_int {
+    type Dlclose = unsafe extern "C-unwind" fn(*mut c_void) -> c_int;
+    let real = c_library::real(Real::Dlclose);
+    if real.is_null() {
+        return -1;
+    }
+    interpose::unload();
+    // SAFETY: the C library's function, with the caller's own argument.
+    let result = unsafe { std::mem::transmute::<*mut c_void, Dlclose>(real)(library) };
+    interpose::unloaded(look());
+    result
+}
