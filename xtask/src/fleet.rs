@@ -255,8 +255,7 @@ impl Made {
     fn step(&mut self, step: usize, start: Ns, end: Ns) {
         let name = self.trace.strings.intern(&format!("ProfilerStep#{step}"));
         let (start, end) = (start + self.clock, end + self.clock);
-        let range =
-            Range { start, end, thread: self.main, kind: RangeKind::User, name, stack: StackId::NONE };
+        let range = Range { start, end, thread: self.main, kind: RangeKind::User, name, ..Range::default() };
         self.trace.ranges.push(range);
     }
 

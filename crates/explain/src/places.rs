@@ -350,7 +350,7 @@ mod tests {
                 let frame = trace.frames.push(frame);
                 stack = trace.stacks.push(trace::Stack { frame, ..trace::Stack::default() });
             }
-            trace.ranges.push(Range { start, end, kind, name, thread, stack });
+            trace.ranges.push(Range { start, end, kind, name, thread, stack, ..Range::default() });
         }
         trace
     }

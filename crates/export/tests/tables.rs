@@ -161,7 +161,8 @@ fn named(name: &str) -> Trace {
     trace.devices.push(Device { name, ..Device::default() });
     let frame = trace.frames.push(Frame { function: name, file: name, line: 3, module: name });
     let stack = trace.stacks.push(Stack { frame, caller: StackId::NONE });
-    let range = trace.ranges.push(Range { start: -5, end: 1, thread, name, stack, kind: RangeKind::User });
+    let (kind, domain) = (RangeKind::User, name);
+    let range = trace.ranges.push(Range { start: -5, end: 1, thread, kind, name, domain, stack });
     let call =
         trace.calls.push(Call { end: 1_000_000, thread, name, stack, range, result: -1, ..Call::default() });
     trace.ops.push(Op { end: 10, kind: OpKind::Kernel, name, call, ..Op::default() });
@@ -219,6 +220,7 @@ fn hostile_names_stay_cells() {
             ("devices", "name"),
             ("frames", "file"),
             ("ranges", "name"),
+            ("ranges", "domain"),
             ("calls", "name"),
             ("calls", "thread"),
             ("waits", "library"),

@@ -145,6 +145,20 @@ mod tests {
     }
 
     #[test]
+    fn what_the_file_says_is_read_from_its_bytes() {
+        let mut bytes = vec![0; size_of::<Shared>()];
+        assert_eq!((requests(&bytes), unrecorded_children(&bytes)), (vec![], 0));
+        let mut put = |at: usize, word: u64| bytes[at..at + 8].copy_from_slice(&word.to_ne_bytes());
+        put(offset_of!(Shared, unrecorded_children), 3);
+        put(offset_of!(Shared, control) + offset_of!(Control, count), 2);
+        put(offset_of!(Shared, control) + offset_of!(Control, at), 70);
+        put(offset_of!(Shared, control) + offset_of!(Control, at) + 8, 90);
+        assert_eq!((requests(&bytes), unrecorded_children(&bytes)), (vec![70, 90], 3));
+        // A program without a request may have no file, or a short one.
+        assert_eq!((requests(&bytes[..9]), unrecorded_children(&bytes[..9])), (vec![], 0));
+    }
+
+    #[test]
     fn recording_is_switched_only_so_often() {
         let control = control();
         let switched = (0..).take_while(|number| control.set(number % 2 == 1, || 0)).count();

@@ -414,6 +414,14 @@ macro_rules! trace {
 }
 tables!(trace);
 
+macro_rules! names {
+    ($($(#[$doc:meta])* $field:ident $columns:ident $id:ident;)*) => {
+        /// The names of all tables, in their order in a `.holdup` file.
+        pub const TABLES: &[&str] = &[$($columns::NAME,)*];
+    };
+}
+tables!(names);
+
 impl Trace {
     /// The text of a symbol.
     pub fn text(&self, sym: Sym) -> &str {

@@ -8,7 +8,7 @@ use crate::thread::Wait;
 use crate::{Model, Options};
 use trace::{
     Api, CallId, ContextId, DeviceId, LockKind, LockLayer, LockMode, MemoryKind, Meta, OpKind, ProcessId,
-    RangeKind, StackId, StreamId, Sym, SyncKind, ThreadId, Trace,
+    RangeKind, StreamId, Sym, SyncKind, ThreadId, Trace,
 };
 use workload::{StreamKind, Workload};
 
@@ -203,7 +203,7 @@ impl Recorder {
         for (thread, start, end) in self.bodies.drain(..) {
             let thread = ThreadId::new(thread as usize);
             let kind = RangeKind::User;
-            trace.ranges.push(trace::Range { start, end, thread, kind, name, stack: StackId::NONE });
+            trace.ranges.push(trace::Range { start, end, thread, kind, name, ..trace::Range::default() });
         }
         (trace, serials)
     }

@@ -151,6 +151,7 @@ impl<'a> Words<'a> {
             .text("thread", move |row| self.thread(ranges.thread[row]))
             .text("kind", |row| ranges.kind[row].name())
             .text("name", |row| trace.text(ranges.name[row]))
+            .text("domain", |row| trace.text(ranges.domain[row]))
             .text("place", move |row| self.place(ranges.stack[row]));
         let arguments_table = Table::new("arguments", arguments.len())
             .int("call_start_ns", |row| arguments.call[row].some().map(|call| calls.start[call.index()]))

@@ -56,6 +56,7 @@ words! {
         Confidence = "confidence",
         Copy = "direction",
         Correlation = "correlation",
+        Domain = "domain",
         DynamicShared = "dynamic shared memory",
         Evidence = "evidence",
         Finding = "finding",

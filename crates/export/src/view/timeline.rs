@@ -261,6 +261,9 @@ impl<'a> Timeline<'a> {
 
     fn describe_range(&self, range: RangeId, detail: &mut Detail<'a>) -> (Name, Category) {
         let row = self.trace().ranges.row(range);
+        if !row.domain.is_empty() {
+            detail.add(Key::Domain, Value::Name(row.domain.into()));
+        }
         self.add_stack(row.stack, detail);
         let category = match row.kind {
             RangeKind::Operator => Category::Operator,

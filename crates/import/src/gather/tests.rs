@@ -445,6 +445,7 @@ fn the_reason_for_a_full_spool_is_noted() {
         (Full::Descriptors, "ulimit -n"),
         (Full::Gone, "changed its user"),
         (Full::Memory, "vm.max_map_count"),
+        (Full::Seccomp, "seccomp"),
     ] {
         let said = said(full as u32);
         assert!(said.contains(word) && !said.contains("--max-size"), "{said}");

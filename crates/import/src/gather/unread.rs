@@ -109,6 +109,17 @@ mod tests {
     }
 
     #[test]
+    fn every_kind_ends_in_a_table_of_the_trace() {
+        for kind in Kind::ALL {
+            let table = kind.table();
+            assert!(
+                ["meta", "strings"].contains(&table) || trace::TABLES.contains(&table),
+                "{kind:?}: {table}"
+            );
+        }
+    }
+
+    #[test]
     fn what_follows_a_fixed_part_may_be_too_short_too() {
         for (file, kind, tag, body) in [
             (Home::Own, Text::KIND, 9, Text { length: 9 }.bytes()),

@@ -1,10 +1,11 @@
 //! Host time that the program marked (NVTX) or the tracer used.
 
-use super::python::Python;
+use super::python::{Domain, Python};
 use super::{Nsys, TIMES, thread};
 use crate::sqlite::{Filling, Value, interval};
 use crate::{Problem, overhead};
-use trace::{Range, RangeKind, Sym};
+use rustc_hash::FxHashMap;
+use trace::{Range, RangeId, RangeKind, Ranges, Sym};
 
 pub(super) const NVTX: &str = "NVTX_EVENTS";
 pub(super) const PROFILER: &str = "PROFILER_OVERHEAD";
@@ -17,6 +18,21 @@ const START_END: i64 = 60;
 const MARK: i64 = 34;
 const DOMAIN: i64 = 75;
 
+/// The domains of ranges, which may be named after them.
+#[derive(Default)]
+struct Domains {
+    names: FxHashMap<Domain, Sym>,
+    ranges: Vec<(RangeId, Domain)>,
+}
+
+impl Domains {
+    fn finish(self, ranges: &mut Ranges) {
+        for (range, domain) in &self.ranges {
+            ranges.domain[range.index()] = self.names.get(domain).copied().unwrap_or_default();
+        }
+    }
+}
+
 impl Nsys<'_> {
     pub(super) fn host(&mut self) -> Result<(), Problem> {
         self.nvtx()?;
@@ -26,7 +42,7 @@ impl Nsys<'_> {
 
     fn nvtx(&mut self) -> Result<(), Problem> {
         let typed = self.rows.source.has_column(NVTX, "eventType");
-        let (mut others, mut python) = (0, Python::default());
+        let (mut others, mut python, mut domains) = (0, Python::default(), Domains::default());
         let columns = ["start", "end", "eventType", "text", "textId", "globalTid", "domainId"];
         self.rows.each(NVTX, columns, |rows, [start, end, kind, text, text_id, tid, domain]| {
             let Filling { names, ids, trace, .. } = rows;
@@ -37,6 +53,7 @@ impl Nsys<'_> {
                     let name = if text.is_null() { text_id } else { text };
                     let name = names.sym_or_empty(&mut trace.strings, name)?;
                     python.domain(*domain, trace.text(name));
+                    domains.names.insert(*domain, name);
                 }
                 _ => {}
             }
@@ -55,11 +72,13 @@ impl Nsys<'_> {
             };
             let thread = ids.thread(trace, pid, tid);
             let range = Range { start, end, thread, kind: RangeKind::User, name, ..Range::default() };
-            if !python.takes(of?, range, trace.text(name)) {
-                trace.ranges.push(range);
+            let domain = of?;
+            if !python.takes(domain, range, trace.text(name)) {
+                domains.ranges.push((trace.ranges.push(range), domain));
             }
             Ok(())
         })?;
+        domains.finish(&mut self.rows.trace.ranges);
         let meta = &mut self.rows.trace.meta;
         meta.leave_out("samples of Python stacks", python.samples());
         meta.leave_out("NVTX marks, categories and domains", others - python.samples());

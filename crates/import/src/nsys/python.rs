@@ -13,7 +13,7 @@ const WAITS: &str = "Waiting for GIL";
 const SAMPLES: &str = "Python Periodic Sampling";
 
 /// A process's id and the number of a domain in it.
-type Domain = (i64, i64);
+pub(super) type Domain = (i64, i64);
 
 /// The events that may be about Python: domains may be named after their events.
 #[derive(Default)]

@@ -5,24 +5,24 @@ use crate::labels::Chosen;
 use std::collections::BTreeMap;
 use trace::{Api, CallId, Ns, RangeKind, Sym, ThreadId, Trace, Within};
 
-/// The program's own ranges (NVTX, `record_function`) by name, most time first, with the calls that their threads made
+/// The program's own ranges (NVTX, `record_function`) by domain and name, most time first, with the calls that their threads made
 /// within and the GPU time that these asked for. A range within one of its own name counts with it, its calls once.
 pub(super) fn ranges(trace: &Trace, chosen: &Chosen<'_>, cut: impl Fn(Ns, Ns) -> (Ns, Ns)) -> Vec<RangeRow> {
-    let mut names: BTreeMap<Sym, Vec<(ThreadId, Ns, Ns)>> = BTreeMap::new();
+    let mut names: BTreeMap<(Sym, Sym), Vec<(ThreadId, Ns, Ns)>> = BTreeMap::new();
     let ranges = &trace.ranges;
     for at in (0..ranges.len()).filter(|at| ranges.kind[*at] == RangeKind::User && chosen.range(*at)) {
         let (start, end) = cut(ranges.start[at], ranges.end[at]);
-        names.entry(ranges.name[at]).or_default().push((ranges.thread[at], start, end));
+        names.entry((ranges.domain[at], ranges.name[at])).or_default().push((ranges.thread[at], start, end));
     }
     if names.is_empty() {
         return Vec::new();
     }
     let calls = Calls::new(trace, chosen);
-    let row = |(name, intervals): (Sym, Vec<(ThreadId, Ns, Ns)>)| {
+    let row = |((domain, name), intervals): ((Sym, Sym), Vec<(ThreadId, Ns, Ns)>)| {
         let total_ns = intervals.iter().fold(0, |sum: Ns, (_, start, end)| sum.saturating_add(end - start));
         let count = intervals.len() as u64;
         let mut row = RangeRow {
-            name: trace.text(name).to_owned(),
+            name: titled(trace.text(domain), trace.text(name)),
             count,
             total_ns,
             mean_ns: total_ns as f64 / count as f64,
@@ -38,6 +38,11 @@ pub(super) fn ranges(trace: &Trace, chosen: &Chosen<'_>, cut: impl Fn(Ns, Ns) ->
     let mut rows: Vec<RangeRow> = names.into_iter().map(row).collect();
     rows.sort_by(|a, b| b.total_ns.cmp(&a.total_ns).then_with(|| a.name.cmp(&b.name)));
     rows
+}
+
+/// A range's name, behind that of its domain if it has one, as NVTX's own tools have it: libraries use the same names.
+fn titled(domain: &str, name: &str) -> String {
+    if domain.is_empty() { name.to_owned() } else { format!("{domain}:{name}") }
 }
 
 /// The chosen calls of each thread, with what the GPU did for them.

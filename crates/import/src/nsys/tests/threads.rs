@@ -130,6 +130,17 @@ fn ranges_of_the_gil_are_waits_with_holder_and_releaser() {
 }
 
 #[test]
+fn ranges_have_the_domains_of_their_process() {
+    let (a, other) = (tid(10, 11), tid(20, 21));
+    let trace = read(&format!(
+        "{STRINGS}{NVTX} INSERT INTO NVTX_EVENTS VALUES (1, 2, 59, 'sort', NULL, {a}, 5), (3, 4, 59, 'sort', NULL, {a}, 0),
+            (5, 6, 59, 'sort', NULL, {other}, 5), (0, NULL, 75, 'CCCL', NULL, {a}, 5);"
+    ));
+    let domains: Vec<&str> = trace.ranges.domain.iter().map(|domain| trace.text(*domain)).collect();
+    assert_eq!(domains, ["CCCL", "", ""]);
+}
+
+#[test]
 fn samples_of_python_stacks_are_counted() {
     let (a, b) = (tid(10, 11), tid(20, 21));
     let trace = read(&format!(
