@@ -15,6 +15,7 @@ pub(crate) fn decode(at: u64, text: &str) -> Vec<Effect> {
         _ if name.starts_with("blr") => vec![Effect::Call(pointer())],
         "br" | "braa" | "brab" | "braaz" | "brabz" => vec![Effect::Jump(pointer())],
         "ret" | "retaa" | "retab" | "eret" | "brk" | "udf" | "hlt" => vec![Effect::Stop],
+        "nop" => vec![Effect::Nothing],
         "svc" => vec![Effect::SystemCall],
         "cbz" | "cbnz" | "tbz" | "tbnz" => branch(operands.last()),
         _ if name.starts_with("b.") || name.starts_with("bc.") => branch(operands.last()),
@@ -34,10 +35,8 @@ pub(crate) fn decode(at: u64, text: &str) -> Vec<Effect> {
 
 /// Whether an instruction changes no register that it names.
 fn is_quiet(name: &str) -> bool {
-    const STARTS: [&str; 14] = [
-        "cmp", "cmn", "ccm", "tst", "fcmp", "fccmp", "nop", "hint", "dmb", "dsb", "isb", "msr", "bti",
-        "yield",
-    ];
+    const STARTS: [&str; 13] =
+        ["cmp", "cmn", "ccm", "tst", "fcmp", "fccmp", "hint", "dmb", "dsb", "isb", "msr", "bti", "yield"];
     STARTS.iter().any(|start| name.starts_with(start))
 }
 
@@ -68,6 +67,7 @@ fn add(operands: &[&str]) -> Vec<Effect> {
                 let shift = if operands.get(3) == Some(&"lsl #12") { 12 } else { 0 };
                 vec![Effect::Add { to, of, more: more << shift }]
             }
+            (Some(to), Some(_), None) if register(more).is_some() => vec![Effect::Sum(to)],
             _ => lose(to),
         },
         _ => Vec::new(),

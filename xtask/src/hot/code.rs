@@ -16,6 +16,8 @@ pub(crate) enum Place {
     Foreign(usize),
     /// The system, by the number of the call where it is known.
     System(Option<u64>),
+    /// A function whose address is found at run time.
+    Pointer,
 }
 
 /// A call, a jump to another function, or a reference that a call may use.
@@ -175,6 +177,7 @@ impl Code {
             Place::Foreign(at) => self.foreign[at].clone(),
             Place::System(Some(number)) => self.machine.name_system_call(number),
             Place::System(None) => BY_NUMBER.to_owned(),
+            Place::Pointer => "a pointer".to_owned(),
         }
     }
 }
@@ -198,16 +201,17 @@ impl Connect {
         let mut calls = BTreeSet::new();
         for (at, reference) in references {
             let places = match *reference {
-                Reference::Code { to, number } => self.code(code, to, number),
+                Reference::Code { to, number } => self.called(code, to, number).into_iter().collect(),
                 Reference::Slot { at, number } => self.slot(code, at, number),
                 Reference::Address(address) => match self.is_code(code, address) {
-                    true => self.code(code, address, None),
+                    true => self.code(code, address).into_iter().collect(),
                     false => self.values(code, &self.data.behind(address)),
                 },
                 // The calls by what was read say more.
                 Reference::Read { at, .. } if called.contains(&at) => Vec::new(),
                 Reference::Read { at, bytes } => self.values(code, &self.data.read(at, bytes)),
                 Reference::SystemCall(number) => vec![Place::System(number)],
+                Reference::Pointer => vec![Place::Pointer],
             };
             let is_address = matches!(reference, Reference::Address(_) | Reference::Read { .. });
             calls.extend(places.into_iter().map(|to| Call { at: *at, to, is_address }));
@@ -220,39 +224,53 @@ impl Connect {
         (code.functions[0].start..self.end).contains(&address)
     }
 
-    /// The destination of a call of an address.
-    fn code(&self, code: &mut Code, to: u64, number: Option<u64>) -> Vec<Place> {
-        let Some(function) = code.around(to).filter(|_| self.is_code(code, to)) else { return Vec::new() };
+    /// The function at an address of the code, or that a stub there jumps to.
+    fn code(&self, code: &mut Code, to: u64) -> Option<Place> {
+        let function = code.around(to).filter(|_| self.is_code(code, to))?;
         let stub = code.functions[function].names.iter().find_map(|name| name.strip_suffix("@plt"));
         match stub.map(str::to_owned) {
-            Some(name) => vec![self.named(code, &name, number)],
-            None => vec![Place::Function(function)],
+            Some(name) => Some(self.named(code, &name)),
+            None => Some(Place::Function(function)),
+        }
+    }
+
+    /// The destination of a call. The library's own `syscall` passes on what it is called with.
+    fn called(&self, code: &mut Code, to: u64, number: Option<u64>) -> Option<Place> {
+        let place = self.code(code, to)?;
+        let is_own =
+            |at: usize| code.is_public(at) && code.functions[at].names.iter().any(|name| name == BY_NUMBER);
+        match place {
+            Place::Function(at) if is_own(at) => Some(Place::System(number)),
+            Place::System(_) => Some(Place::System(number)),
+            place => Some(place),
         }
     }
 
     /// The destinations of a call by a slot.
     fn slot(&self, code: &mut Code, slot: u64, number: Option<u64>) -> Vec<Place> {
         match self.data.at(slot) {
-            Some(Value::Name(name)) => vec![self.named(code, name, number)],
-            _ => self.values(code, &self.data.read(slot, 8)),
+            Some(Value::Name(name)) if name == BY_NUMBER => vec![Place::System(number)],
+            None => vec![Place::Pointer],
+            Some(_) => self.values(code, &self.data.read(slot, 8)),
         }
     }
 
-    fn named(&self, code: &mut Code, name: &str, number: Option<u64>) -> Place {
-        if name == BY_NUMBER {
-            return Place::System(number);
-        }
+    fn named(&self, code: &mut Code, name: &str) -> Place {
         // Mostly the loader finds the library's own before others.
         let is_own = |at: &usize| code.functions[*at].names.iter().any(|own| own == name);
-        let own = code.public().find(is_own);
-        own.map_or_else(|| code.foreign(name), Place::Function)
+        let own = code.public().find(is_own).map(Place::Function);
+        match own {
+            Some(own) => own,
+            None if name == BY_NUMBER => Place::System(None),
+            None => code.foreign(name),
+        }
     }
 
     fn values(&self, code: &mut Code, values: &[Value]) -> Vec<Place> {
         let mut places = Vec::new();
         for value in values {
             match value {
-                Value::Name(name) => places.push(self.named(code, name, None)),
+                Value::Name(name) => places.push(self.named(code, name)),
                 Value::ThreadLocal => places.push(code.foreign(THREAD_LOCAL)),
                 // Only beginnings: a table may hold addresses within a function for its jumps.
                 Value::Address(address) => {

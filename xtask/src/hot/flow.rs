@@ -18,6 +18,8 @@ pub(crate) enum Word {
     Address(u64),
     /// A value that was read at this address.
     Read(u64),
+    /// The sum of two registers: mostly an address that was found by a table of jumps.
+    Sum,
 }
 
 /// Memory that an instruction reads or writes.
@@ -52,6 +54,7 @@ pub(crate) enum Effect {
         of: Register,
         more: u64,
     },
+    Sum(Register),
     /// Reads so many bytes, all of them into a register or into others.
     Read {
         to: Option<Register>,
@@ -66,6 +69,8 @@ pub(crate) enum Effect {
     Branch(u64),
     /// A return, or a trap.
     Stop,
+    /// Padding.
+    Nothing,
     SystemCall,
 }
 
@@ -83,6 +88,8 @@ pub(crate) enum Reference {
     Code { to: u64, number: Option<u64> },
     /// A call or jump to the address that is read there.
     Slot { at: u64, number: Option<u64> },
+    /// A call or jump by a pointer that was found at run time.
+    Pointer,
     /// The address is made.
     Address(u64),
     /// So many bytes are read there.
@@ -159,28 +166,38 @@ pub(crate) fn references(body: &Body<'_>) -> BTreeSet<(u64, Reference)> {
     let mut starts: Vec<Option<State>> = vec![None; blocks.len()];
     let ways: Vec<Ways> = blocks.iter().map(|block| ways(body.steps, &blocks, block)).collect();
     let led_to: BTreeSet<usize> = ways.iter().flat_map(|ways| ways.to.iter().copied()).chain([0]).collect();
+    let is_padding = |block: &usize| {
+        body.steps[blocks[*block].clone()].iter().all(|step| step.effects == [Effect::Nothing])
+    };
     // No instruction names these: jumps by a table lead there, and the unwinder out of any call.
-    let unnamed: Vec<usize> = (0..blocks.len()).filter(|block| !led_to.contains(block)).collect();
-    let mut next: Vec<usize> = unnamed.iter().copied().chain([0]).collect();
-    next.iter().for_each(|block| starts[*block] = Some(State::default()));
+    let unnamed: Vec<usize> =
+        (0..blocks.len()).filter(|block| !led_to.contains(block) && !is_padding(block)).collect();
     let mut run = Run::new(body);
-    while let Some(block) = next.pop() {
-        run.state = starts[block].clone().unwrap_or_default();
-        body.steps[blocks[block].clone()].iter().for_each(|step| run.step(step));
-        let mut come = |to: usize, state: &State| {
-            let changed = match &mut starts[to] {
-                Some(start) => start.join(state),
-                none => none.replace(state.clone()).is_none(),
+    // Others are found by nothing, such as code without a name of its own.
+    for first in std::iter::once(0).chain(unnamed.iter().copied()) {
+        let mut next = Vec::new();
+        if starts[first].is_none() {
+            starts[first] = Some(State::default());
+            next.push(first);
+        }
+        while let Some(block) = next.pop() {
+            run.state = starts[block].clone().unwrap_or_default();
+            body.steps[blocks[block].clone()].iter().for_each(|step| run.step(step));
+            let mut come = |to: usize, state: &State| {
+                let changed = match &mut starts[to] {
+                    Some(start) => start.join(state),
+                    none => none.replace(state.clone()).is_none(),
+                };
+                if changed && !next.contains(&to) {
+                    next.push(to);
+                }
             };
-            if changed && !next.contains(&to) {
-                next.push(to);
+            ways[block].to.iter().for_each(|to| come(*to, &run.state));
+            let out = std::mem::take(&mut run.out);
+            let by_table = ways[block].by_table.then_some(&run.state);
+            for state in out.iter().chain(by_table) {
+                unnamed.iter().for_each(|to| come(*to, state));
             }
-        };
-        ways[block].to.iter().for_each(|to| come(*to, &run.state));
-        let out = std::mem::take(&mut run.out);
-        let by_table = ways[block].by_table.then_some(&run.state);
-        for state in out.iter().chain(by_table) {
-            unnamed.iter().for_each(|to| come(*to, state));
         }
     }
     let Run { mut found, used, .. } = run;
@@ -291,33 +308,36 @@ impl<'a> Run<'a> {
                 self.state.set(to, words, others);
             }
             Effect::Add { to, of, more } => {
+                let others = self.has_others(Memory::Behind(of, more));
                 let made = self.places(Memory::Behind(of, more), false);
                 self.found.extend(made.iter().map(|address| (at, Reference::Address(*address))));
-                self.state.set(to, made.into_iter().map(Word::Address).collect(), true);
+                self.state.set(to, made.into_iter().map(Word::Address).collect(), others);
             }
             Effect::Read { to, from, bytes } => {
+                let others = self.has_others(from);
                 let places = self.places(from, true);
                 self.found.extend(places.iter().map(|place| (at, Reference::Read { at: *place, bytes })));
                 if let Some(to) = to {
-                    self.state.set(to, places.into_iter().map(Word::Read).collect(), true);
+                    self.state.set(to, places.into_iter().map(Word::Read).collect(), others);
                 }
             }
+            Effect::Sum(to) => self.state.set(to, BTreeSet::from([Word::Sum]), false),
             // Completes a page's address, by which nothing is called.
             Effect::Write(memory) => _ = self.places(memory, true),
             Effect::Lose(register) => _ = self.state.registers.remove(&register),
             Effect::Call(target) => {
-                self.lead(at, target);
+                self.lead(at, target, false);
                 self.clobber(target);
                 self.out.push(self.state.clone());
             }
-            Effect::Jump(target) => self.lead(at, target),
-            Effect::Branch(to) => self.lead(at, Target::Address(to)),
+            Effect::Jump(target) => self.lead(at, target, true),
+            Effect::Branch(to) => self.lead(at, Target::Address(to), true),
             Effect::SystemCall => {
                 let numbers = self.state.numbers(self.body.machine.system_call());
                 self.found.extend(numbers.into_iter().map(|number| (at, Reference::SystemCall(number))));
                 self.state.registers.remove(&self.body.machine.result());
             }
-            Effect::Stop => {}
+            Effect::Stop | Effect::Nothing => {}
         }
     }
 
@@ -341,8 +361,34 @@ impl<'a> Run<'a> {
         places
     }
 
+    /// Whether memory may have other addresses than those that are known.
+    fn has_others(&self, memory: Memory) -> bool {
+        let Memory::Behind(register, _) = memory else { return false };
+        let is_base = |word: &Word| matches!(word, Word::Page(..) | Word::Address(_));
+        let values = self.state.registers.get(&register);
+        values.is_none_or(|values| values.others || !values.words.iter().all(is_base))
+    }
+
+    /// Whether a call or jump may lead to an address that is nowhere in the code.
+    fn is_pointer(&self, target: Target, is_jump: bool) -> bool {
+        let register = match target {
+            Target::Address(_) | Target::Slot(_) => return false,
+            Target::Unknown => return true,
+            Target::Register(register) => register,
+        };
+        let is_known = |word: &Word| matches!(word, Word::Read(_) | Word::Address(_));
+        let values = self.state.registers.get(&register);
+        values.is_none_or(|values| {
+            let is_table = is_jump && values.words.contains(&Word::Sum);
+            !is_table && (values.others || !values.words.iter().all(is_known))
+        })
+    }
+
     /// A call or a jump.
-    fn lead(&mut self, at: u64, target: Target) {
+    fn lead(&mut self, at: u64, target: Target, is_jump: bool) {
+        if self.is_pointer(target, is_jump) {
+            self.found.insert((at, Reference::Pointer));
+        }
         let steps = self.body.steps;
         let inside = steps.first().map_or(0, |step| step.at)..=steps.last().map_or(0, |step| step.at);
         let slots: Vec<u64> = match target {

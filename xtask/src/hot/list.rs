@@ -16,6 +16,8 @@ pub(crate) struct List {
     harmless: Vec<Harmless>,
     #[serde(default)]
     pub(crate) passes: Vec<Pass>,
+    #[serde(default)]
+    pub(crate) pointers: Vec<Pointers>,
     pub(crate) roots: Vec<Roots>,
     #[serde(default)]
     pub(crate) stop: Vec<Stop>,
@@ -67,6 +69,17 @@ pub(crate) struct Pass {
     /// Functions that they call and that may do it for them.
     #[serde(default)]
     through: Vec<String>,
+    why: String,
+}
+
+/// Functions that call by a pointer, which cannot be followed.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Pointers {
+    pub(crate) from: Vec<String>,
+    /// The functions that the pointers lead to.
+    to: String,
+    /// The reason why these do nothing that is forbidden.
     why: String,
 }
 
@@ -158,6 +171,10 @@ impl List {
             let name = first(&allowed.names);
             reasons.extend([(name, "why", allowed.why.as_str()), (name, "bound", allowed.bound.as_str())]);
         }
+        for pointers in &self.pointers {
+            let name = first(&pointers.from);
+            reasons.extend([(name, "to", pointers.to.as_str()), (name, "why", pointers.why.as_str())]);
+        }
         for stop in &self.stop {
             let name = stop.name.as_str();
             reasons.extend([(name, "why", stop.why.as_str()), (name, "held", stop.held.as_str())]);
@@ -172,6 +189,11 @@ impl List {
     pub(crate) fn never(&self, roots: &Roots, name: &str) -> Option<&Never> {
         let is_asked = |never: &&Never| roots.never.as_ref().is_none_or(|asked| asked.contains(&never.what));
         self.never.iter().filter(is_asked).find(|never| never.has(name))
+    }
+
+    /// The entry by which a function may call by a pointer.
+    pub(crate) fn pointers(&self, caller: &[String]) -> Option<usize> {
+        self.pointers.iter().position(|pointers| has_any(&pointers.from, caller))
     }
 
     /// Whether hot code may call the system or another library's function.

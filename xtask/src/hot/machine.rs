@@ -10,8 +10,8 @@ pub(crate) enum Machine {
 }
 
 /// Names of system calls, with their numbers on x86-64 and on 64-bit Arm: `asm/unistd_64.h` and `asm-generic/unistd.h`
-/// of Linux 6.1. Others are shown by their number.
-const SYSTEM_CALLS: [(&str, u64, u64); 40] = [
+/// of Linux 6.1; `u64::MAX` for none. Others are shown by their number.
+const SYSTEM_CALLS: [(&str, u64, u64); 41] = [
     ("read", 0, 63),
     ("write", 1, 64),
     ("close", 3, 57),
@@ -30,6 +30,7 @@ const SYSTEM_CALLS: [(&str, u64, u64); 40] = [
     ("setitimer", 38, 103),
     ("getpid", 39, 172),
     ("clone", 56, 220),
+    ("vfork", 58, u64::MAX),
     ("exit", 60, 93),
     ("kill", 62, 129),
     ("fcntl", 72, 25),

@@ -27,6 +27,7 @@ pub(crate) struct Used {
     stops: BTreeSet<usize>,
     passes: BTreeSet<usize>,
     allowed: BTreeSet<usize>,
+    pointers: BTreeSet<usize>,
 }
 
 impl Used {
@@ -34,6 +35,7 @@ impl Used {
         self.stops.extend(&other.stops);
         self.passes.extend(&other.passes);
         self.allowed.extend(&other.allowed);
+        self.pointers.extend(&other.pointers);
     }
 }
 
@@ -112,7 +114,11 @@ pub(crate) fn unused(list: &List, used: &Used) -> Vec<Fault> {
     let allowed = list.allowed.iter().enumerate().filter(|(number, _)| !used.allowed.contains(number));
     let allowed =
         allowed.map(|(_, allowed)| format!("allowed {}: no hot code calls it", allowed.names.join(", ")));
-    let texts = stops.chain(passes).chain(allowed).map(|text| format!("{text}: remove it from {LIST}"));
+    let pointers = list.pointers.iter().enumerate().filter(|(number, _)| !used.pointers.contains(number));
+    let pointers =
+        pointers.map(|(_, entry)| format!("pointers of {}: no hot code has one", entry.from.join(", ")));
+    let texts = stops.chain(passes).chain(allowed).chain(pointers);
+    let texts = texts.map(|text| format!("{text}: remove it from {LIST}"));
     texts.map(|text| Fault { text, at: BTreeSet::new() }).collect()
 }
 
@@ -193,6 +199,15 @@ impl Verdict<'_> {
                     None => return walk.come(to, Some(caller)),
                 }
             }
+            // Code that may reach what is forbidden may do so by pointers.
+            Place::Pointer if !roots.is_strict() => return,
+            Place::Pointer => match self.list.pointers(self.code.names(caller)) {
+                Some(entry) => {
+                    self.used.pointers.insert(entry);
+                    return;
+                }
+                None => format!("{} reaches a call by a pointer that is not on a list", roots.what),
+            },
             Place::Foreign(_) | Place::System(_) => {
                 let root = self.code.names(root).first().map_or("", String::as_str);
                 let root = root.split("::<").next().unwrap_or_default();

@@ -18,6 +18,7 @@ pub(crate) fn decode(text: &str) -> Vec<Effect> {
         "callq" | "call" => vec![Effect::Call(target(&operands, place))],
         "jmpq" | "jmp" => vec![Effect::Jump(target(&operands, place))],
         "retq" | "ret" | "ud2" | "hlt" | "int3" => vec![Effect::Stop],
+        "nop" | "nopw" | "nopl" | "nopq" => vec![Effect::Nothing],
         "syscall" | "sysenter" => vec![Effect::SystemCall],
         "int" => vec![Effect::SystemCall],
         _ if name.starts_with('j') || name.starts_with("loop") => {
@@ -36,6 +37,9 @@ fn compute(name: &str, operands: &[&str], place: Option<u64>) -> Vec<Effect> {
             (to, _) => to.map(Effect::Lose).into_iter().collect(),
         };
     }
+    if changes_nothing(name) {
+        return place.map(|at| read(None, at, operands)).into_iter().collect();
+    }
     let is_move = matches!(name, "mov" | "movq" | "movl" | "movabsq");
     let of = operands.first().copied().unwrap_or_default();
     if let (true, Some(to), None) = (is_move, to, place) {
@@ -45,17 +49,38 @@ fn compute(name: &str, operands: &[&str], place: Option<u64>) -> Vec<Effect> {
             _ => Effect::Lose(to),
         }];
     }
+    if name == "addq"
+        && let ([of, _], Some(to)) = (operands, to)
+        && register(of).is_some()
+    {
+        return vec![Effect::Sum(to)];
+    }
     if matches!(name, "xorl" | "xorq") && operands.len() == 2 && operands[0] == operands[1] {
         return to.map(|to| Effect::Set(to, Word::Number(0))).into_iter().collect();
     }
     let mut effects: Vec<Effect> = implied(name, operands).iter().copied().map(Effect::Lose).collect();
-    // `xchg` and `xadd` change both.
-    effects.extend(operands.iter().filter_map(|operand| register(operand)).map(Effect::Lose));
-    if let Some(place) = place {
-        let bytes = operands.iter().map(|operand| width(operand)).max().unwrap_or(8);
-        effects.push(Effect::Read { to: to.filter(|_| is_move), from: Memory::At(place), bytes });
-    }
+    let changed =
+        if changes_all(name) { operands } else { operands.last().map_or(&[][..], std::slice::from_ref) };
+    effects.extend(changed.iter().filter_map(|operand| register(operand)).map(Effect::Lose));
+    effects.extend(place.map(|at| read(to.filter(|_| is_move), at, operands)));
     effects
+}
+
+/// A read of so many bytes as the widest operand has.
+fn read(to: Option<Register>, at: u64, operands: &[&str]) -> Effect {
+    let bytes = operands.iter().map(|operand| width(operand)).max().unwrap_or(8);
+    Effect::Read { to, from: Memory::At(at), bytes }
+}
+
+/// Whether an instruction only reads the registers that it names, as `testq %r14, %r14`.
+fn changes_nothing(name: &str) -> bool {
+    let is_string = name.starts_with("cmps") || name.starts_with("cmpxchg");
+    !is_string && ["cmp", "test", "push", "prefetch"].iter().any(|start| name.starts_with(start))
+}
+
+/// Whether an instruction changes more than its last operand.
+fn changes_all(name: &str) -> bool {
+    ["xchg", "xadd", "mulx", "cmpxchg"].iter().any(|start| name.starts_with(start))
 }
 
 /// Registers that an instruction changes without naming them: `rax`, `rcx`, `rdx`, `rsi`, `rdi`, `rbx`.

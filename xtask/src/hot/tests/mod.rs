@@ -49,6 +49,11 @@ const LISTED: &str = r#"
     through = ["ours::waited"]
     why = "the program called it"
 
+    [[pointers]]
+    from = ["ours::waited"]
+    to = "a hook"
+    why = "it is a root"
+
     [[roots]]
     what = "launches"
     why = "most calls"
@@ -103,6 +108,8 @@ const START: Both = call("callq {f:ours::start}", "bl {f:ours::start}");
 const PANIC: Both =
     call("callq {f:core::panicking::panic_bounds_check}", "bl {f:core::panicking::panic_bounds_check}");
 const TABLE: Both = call("leaq 0x2000(%rip), %rax # 0xa000 <T>", "adrp x8, 0xa000\nadd x8, x8, #0x0");
+/// A call of what another function, or nobody in the library, put into a register.
+const HOOK: Both = call("callq *%rax", "blr x8");
 const RETURN: Both = call("retq", "ret");
 
 const fn call(x86: &'static str, arm: &'static str) -> Both {
@@ -125,7 +132,7 @@ fn clean(machine: Machine) -> Text {
     add("ours::table::<3>", &[&TABLE, &RETURN]);
     add("ours::by_table", &[&RETURN]);
     add("ours::pthread_mutex_lock::<1>", &[&WAITED]);
-    add("ours::waited", &[&LOCK, &RETURN]);
+    add("ours::waited", &[&HOOK, &LOCK, &RETURN]);
     add("ours::file", &[&OPEN, &RETURN]);
     text.table = vec!["ours::by_table".to_owned(), "ours::file".to_owned()];
     text
@@ -219,12 +226,36 @@ fn a_pass_is_for_the_function_that_the_program_called() {
         |machine, text| {
             let further = call("callq {f:ours::deeper}", "bl {f:ours::deeper}");
             text.function("ours::deeper", &join(machine, &[&LOCK, &RETURN]));
-            text.function("ours::waited", &join(machine, &[&LOCK, &further, &RETURN]));
+            text.function("ours::waited", &join(machine, &[&HOOK, &LOCK, &further, &RETURN]));
         },
         &[deeper],
     );
     let unused = "pass of ours::pthread_*: no root needs it: remove it from crates/capture/hot.toml";
-    expect_with("ours::waited", &[&RETURN], &[unused]);
+    expect_with("ours::waited", &[&HOOK, &RETURN], &[unused]);
+}
+
+#[test]
+fn a_call_by_a_pointer_is_found() {
+    const FOUND: &str = "launches reaches a call by a pointer that is not on a list: ours::launch -> ours::inner -> a pointer";
+    const WAYS: [Both; 4] = [
+        HOOK,
+        // From memory that an argument leads to, and from a variable that is written at run time.
+        call("callq *0x8(%rdi)", "ldr x8, [x0, #0x8]\nblr x8"),
+        call("callq *0x10(%rip) # 0xc010 <V>", "adrp x8, 0xc000\nldr x8, [x8, #0x10]\nblr x8"),
+        // A tail call.
+        call("movq 0x8(%rdi), %rax\njmpq *%rax", "ldr x8, [x0, #0x8]\nbr x8"),
+    ];
+    for way in &WAYS {
+        expect_with("ours::inner", &[&GETPID, way, &RETURN], &[FOUND]);
+    }
+    // A jump by a table within the function, and a call of what is read from a slot.
+    let table = call(
+        "leaq 0x10(%rip), %rcx # 0xd000 <J>\nmovslq (%rcx,%rax,4), %rdx\naddq %rcx, %rdx\njmpq *%rdx",
+        "adr x9, {f:ours::inner}\nldrb w10, [x8, x9]\nadd x9, x9, x10, lsl #2\nbr x9",
+    );
+    expect_with("ours::inner", &[&GETPID, &table, &RETURN], &[]);
+    let unused = "pointers of ours::waited: no hot code has one: remove it from crates/capture/hot.toml";
+    expect_with("ours::waited", &[&LOCK, &RETURN], &[unused]);
 }
 
 #[test]
@@ -310,6 +341,7 @@ fn a_list_has_its_reasons() {
     assert_eq!(empty("bound = \"returns at once\"", "bound"), "getpid: `bound` is empty");
     assert_eq!(empty("why = \"the program called it\"", "why"), "ours::pthread_*: `why` is empty");
     assert_eq!(empty("why = \"arithmetic\"", "why"), "memcpy: `why` is empty");
+    assert_eq!(empty("to = \"a hook\"", "to"), "ours::waited: `to` is empty");
     // What is forbidden or has no name is allowed to some only.
     let free = |name: &str| List::read(&LISTED.replacen("getpid", name, 1)).err().unwrap_or_default();
     assert_eq!(free("malloc"), "malloc: `allowed` must say who may call it: add `from`");

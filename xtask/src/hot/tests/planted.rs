@@ -4,7 +4,7 @@ use super::*;
 use std::process::Command;
 
 /// The functions of `planted/library.rs`, with the fault of each and the function that it calls.
-const PLANTED: [(&str, &str, &str); 19] = [
+const PLANTED: [(&str, &str, &str); 20] = [
     ("planted_panic", "a panic", "core::panicking::panic_bounds_check"),
     ("planted_box", "an allocation", "__rustc::__rust_alloc"),
     ("planted_malloc", "an allocation", "malloc"),
@@ -26,6 +26,7 @@ const PLANTED: [(&str, &str, &str); 19] = [
     ("planted_unknown_number", "a call that is not on a list", "syscall"),
     ("planted_instruction", "a call that is not on a list", "fsync"),
     ("planted_unlisted", "a call that is not on a list", "qsort"),
+    ("planted_pointer", "a call by a pointer that is not on a list", "a pointer"),
     ("planted_in_a_table", "an allocation", "malloc"),
     ("planted_deeper", "an allocation", "malloc"),
 ];

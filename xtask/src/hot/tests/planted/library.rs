@@ -147,6 +147,11 @@ pub unsafe extern "C-unwind" fn planted_unlisted(base: *mut c_void) {
     unsafe { qsort(base, 2, 1, null()) }
 }
 
+#[unsafe(no_mangle)]
+pub extern "C-unwind" fn planted_pointer(hook: extern "C-unwind" fn() -> c_int) -> c_int {
+    hook() + 1
+}
+
 extern "C-unwind" fn harmless(_: usize) -> usize {
     0
 }
