@@ -280,7 +280,8 @@ pub fn ended(thread: &'static Thread) {
     if slot.owner.load(Relaxed) != thread.tid() || writer.rest.is_null() {
         return;
     }
-    if !control::is_off() {
+    // A thread without a record has no end either: a chunk for it alone would be one more for each short thread.
+    if !control::is_off() && writer.end.chunk().is_some() {
         ending::write(writer, thread.tid());
     }
     if process::keeps_last() {

@@ -87,14 +87,14 @@ const MOST_GROUPS: usize = 1024;
 pub(crate) struct CallOrder {
     /// All calls of threads, by start, outer before inner.
     pub by_start: Vec<CallId>,
-    /// The outermost CUDA call that each call lies in; see [`outer_calls`].
+    /// The outermost CUDA call that each call is made in; see [`trace::outermost_calls`].
     pub outer: Vec<CallId>,
 }
 
 impl CallOrder {
     pub fn new(trace: &Trace) -> CallOrder {
         let by_start = calls_by_start(trace);
-        CallOrder { outer: outer_calls(trace, &by_start), by_start }
+        CallOrder { outer: trace::outermost_calls(trace, by_start.iter().copied()), by_start }
     }
 }
 
@@ -106,28 +106,6 @@ fn calls_by_start(trace: &Trace) -> Vec<CallId> {
     let times = |call: CallId| (calls.start[call.index()], -calls.end[call.index()]);
     sort_groups_by_times(&mut order, trace.threads.len(), thread, times);
     order
-}
-
-/// For each call the outermost CUDA call of its thread that contains it, or the call itself: a runtime call and the driver
-/// call that it makes are one wait. `NONE` for calls of the operating system, and for calls of libraries, which wait in the
-/// CUDA calls that they make.
-fn outer_calls(trace: &Trace, order: &[CallId]) -> Vec<CallId> {
-    let calls = &trace.calls;
-    let mut outer = vec![CallId::NONE; calls.len()];
-    let mut current = vec![CallId::NONE; trace.threads.len()];
-    for call in order {
-        let at = call.index();
-        if matches!(calls.api[at], Api::Os | Api::Library) {
-            continue;
-        }
-        let current = &mut current[calls.thread[at].index()];
-        let inside = current.some().is_some_and(|outer| calls.end[at] <= calls.end[outer.index()]);
-        if !inside {
-            *current = *call;
-        }
-        outer[at] = *current;
-    }
-    outer
 }
 
 /// The arguments of each outermost call and of the calls within it.

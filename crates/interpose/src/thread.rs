@@ -407,6 +407,8 @@ impl Thread {
         if let Some(hooks) = crate::hooks() {
             (hooks.ended)(self);
         }
+        // Whatever the hook did: who gets the place next notes its calls in no place yet.
+        self.set_progress(null_mut());
         self.id().store(0, Release);
         FREE.fetch_add(1, Relaxed);
     }

@@ -1,12 +1,12 @@
 //! The outermost calls of each thread, in order.
 
-use trace::{Api, CallId, Ns, ThreadId, Trace};
+use trace::{CallId, Ns, ThreadId, Trace};
 
 /// The outermost CUDA calls of the threads of a trace.
 pub(crate) struct Threads {
     /// By thread, in order of their start.
     calls: Vec<Vec<CallId>>,
-    /// For each call the outermost call that it is in, itself if none; `NONE` for calls into the operating system.
+    /// For each call the outermost CUDA call that it is made in ([`trace::outermost_calls`]).
     outer: Vec<CallId>,
 }
 
@@ -15,22 +15,16 @@ impl Threads {
         let calls = &trace.calls;
         let mut order: Vec<CallId> = calls
             .ids()
-            .filter(|call| calls.api[call.index()] != Api::Os && calls.thread[call.index()].is_some())
+            .filter(|call| trace::is_cuda_call(calls.api[call.index()]) && calls.thread[call.index()].is_some())
             .collect();
         order.sort_unstable_by_key(|call| {
             let at = call.index();
             (calls.thread[at], calls.start[at], std::cmp::Reverse(calls.end[at]), *call)
         });
-        let mut threads =
-            Threads { calls: vec![Vec::new(); trace.threads.len()], outer: vec![CallId::NONE; calls.len()] };
-        for call in order {
-            let at = call.index();
-            let of = &mut threads.calls[calls.thread[at].index()];
-            let around = of.last().copied().filter(|last| calls.start[at] < calls.end[last.index()]);
-            threads.outer[at] = around.unwrap_or(call);
-            if around.is_none() {
-                of.push(call);
-            }
+        let outer = trace::outermost_calls(trace, order.iter().copied());
+        let mut threads = Threads { calls: vec![Vec::new(); trace.threads.len()], outer };
+        for call in order.into_iter().filter(|call| threads.outer[call.index()] == *call) {
+            threads.calls[calls.thread[call.index()].index()].push(call);
         }
         threads
     }

@@ -10,6 +10,7 @@ mod frees;
 mod full_device;
 mod gains;
 mod graph;
+mod libraries;
 mod lines;
 mod locks;
 mod made_up;

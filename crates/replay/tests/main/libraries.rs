@@ -1,0 +1,48 @@
+//! Calls of libraries above CUDA, as cuBLAS's in a trace of Nsight Systems: what they contain is a program's as before.
+
+use std::collections::BTreeSet;
+use std::path::Path;
+use trace::{Api, Call, CallId, Trace};
+
+/// A trace with a library's call around each launch that no other call is around.
+fn with_library(trace: &Trace) -> Trace {
+    let mut trace = trace.clone();
+    let name = trace.strings.intern("cublasSgemm");
+    let launches = |call: &CallId| trace.text(trace.calls.name[call.index()]).contains("LaunchKernel");
+    let order: BTreeSet<(i64, CallId)> =
+        trace.calls.ids().map(|call| (trace.calls.start[call.index()], call)).collect();
+    let outer = trace::outermost_calls(&trace, order.into_iter().map(|(_, call)| call));
+    let around: Vec<Call> = trace
+        .calls
+        .ids()
+        .filter(|call| outer[call.index()] == *call && launches(call))
+        .map(|call| trace.calls.row(call))
+        .map(|call| Call {
+            thread: call.thread,
+            api: Api::Library,
+            name,
+            start: call.start - 1,
+            end: call.end + 1,
+            ..Call::default()
+        })
+        .collect();
+    assert!(around.len() > 10, "{} launches", around.len());
+    around.into_iter().for_each(|call| _ = trace.calls.push(call));
+    trace
+}
+
+#[test]
+fn a_librarys_calls_change_no_prediction() {
+    for file in ["recorded-d2h-stall.holdup", "recorded-norm-hidden-sync.holdup"] {
+        let example = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../examples").join(file);
+        let plain = import::open(&example, &mut |_| {}).unwrap();
+        let wanted: BTreeSet<&'static str> = replay::FIXES.iter().map(|fix| fix.id).collect();
+        let [plain, within] = [plain.clone(), with_library(&plain)].map(|trace| {
+            let gains = replay::gains(&trace, &wanted, &|_| {});
+            let of = gains.of.iter().map(|(id, gain)| (*id, gain.share, gain.low, gain.high));
+            (of.collect::<Vec<_>>(), format!("{:?}", gains.absent))
+        });
+        assert!(plain.0.iter().any(|(_, share, ..)| *share > 0.2), "{file}: something gains");
+        assert_eq!(plain, within, "{file}");
+    }
+}
