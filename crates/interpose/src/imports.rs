@@ -130,7 +130,7 @@ fn each_import(
     done: fn(&Object<'_>),
     visit: &mut dyn FnMut(elf::Slot<'_>, Option<*mut c_void>),
 ) -> bool {
-    let own = objects::range_around(wrap_imports as *const c_void as usize).unwrap_or_default();
+    let own = objects::range_around(IMPORTS.as_ptr().addr()).unwrap_or_default();
     let mut all_done = true;
     loader.each(&mut |object| {
         let path = object.path();

@@ -1,105 +1,137 @@
-//! A library's functions and what each refers to, from the text that `objdump` prints.
+//! A library's functions and what each refers to, from the text that `llvm-objdump` prints.
 
+use super::data::Data;
+use super::flow::{Body, Reference, Step, references};
+use super::list::{BY_NUMBER, matches};
+use super::text::{Line, Symbol, Value, lines};
+use super::{Machine, arm, x86};
 use std::collections::{BTreeMap, BTreeSet};
 
-/// Where a call leads.
+/// The destination of a call.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub(crate) enum Place {
     /// A function of the library, by its number.
     Function(usize),
     /// A function of another library, by its number.
     Foreign(usize),
+    /// The system, by the number of the call where it is known.
+    System(Option<u64>),
+    /// A function whose address is found at run time.
+    Pointer,
 }
 
 /// A call, a jump to another function, or a reference that a call may use.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub(crate) struct Call {
     /// The instruction's address.
     pub(crate) at: u64,
     pub(crate) to: Place,
+    /// Only the address is made or read here.
+    pub(crate) is_address: bool,
 }
 
 /// The code of a library.
 pub(crate) struct Code {
+    pub(crate) machine: Machine,
     functions: Vec<Function>,
     foreign: Vec<String>,
+    /// Whether the loader looks up other libraries' functions before the first call.
+    pub(crate) is_bound: bool,
 }
 
 struct Function {
     start: u64,
     /// All its names: the linker folds equal functions.
     names: Vec<String>,
-    calls: Vec<Call>,
+    is_public: bool,
+    calls: BTreeSet<Call>,
 }
 
-/// An instruction's reference to an address, with the name that `objdump` has for it.
-struct Reference<'a> {
-    from: usize,
-    at: u64,
-    to: u64,
-    name: &'a str,
+/// The name of a call for memory of the thread's own.
+const THREAD_LOCAL: &str = "__tls_get_addr";
+/// `DF_BIND_NOW` of `DT_FLAGS`, and `DF_1_NOW` of `DT_FLAGS_1`.
+const BOUND: [(&str, u64); 2] = [("FLAGS", 8), ("FLAGS_1", 1)];
+
+/// The parts of the text, before anything is connected.
+#[derive(Default)]
+struct Parts {
+    machine: Option<Machine>,
+    is_bound: bool,
+    symbols: BTreeMap<u64, Vec<Symbol>>,
+    functions: Vec<(u64, String, Vec<Step>)>,
+    data: Data,
+}
+
+impl Parts {
+    fn read(text: &str) -> Parts {
+        let mut parts = Parts::default();
+        for line in lines(text) {
+            match line {
+                Line::Format(machine) => parts.machine = Some(machine),
+                Line::Flags { name, value } => {
+                    parts.is_bound |= BOUND.iter().any(|(flags, bit)| *flags == name && value & bit != 0)
+                        || name == "BIND_NOW";
+                }
+                Line::Section { name, addresses } => parts.data.add_section(name, addresses),
+                Line::Symbol(symbol) if symbol.is_function => {
+                    parts.symbols.entry(symbol.start).or_default().push(symbol);
+                }
+                Line::Symbol(Symbol { start, size, .. }) => parts.data.add_variable(start..start + size),
+                Line::Relocation { place, value } => parts.data.add(place, value),
+                Line::Head { start, name } => parts.functions.push((start, name, Vec::new())),
+                Line::Instruction { at, text } => parts.add_step(at, text),
+                Line::Bytes { at, bytes } => parts.data.add_constants(at, bytes),
+            }
+        }
+        parts
+    }
+
+    fn add_step(&mut self, at: u64, text: &str) {
+        let Some((_, _, steps)) = self.functions.last_mut() else { return };
+        let effects = match self.machine {
+            Some(Machine::X86) => x86::decode(text),
+            Some(Machine::Arm) => arm::decode(at, text),
+            None => return,
+        };
+        steps.push(Step { at, effects });
+    }
 }
 
 impl Code {
-    /// From what `objdump --syms --dynamic-reloc --disassemble --demangle` prints.
+    /// Reads what `llvm-objdump` prints of symbols, relocations, instructions and constants.
     pub(crate) fn read(text: &str) -> Result<Code, String> {
-        let mut names = BTreeMap::<u64, Vec<String>>::new();
-        let mut pointers = Pointers::default();
-        let mut code = Code { functions: Vec::new(), foreign: Vec::new() };
-        let (mut references, mut end) = (Vec::new(), 0);
-        for line in text.lines() {
-            if let Some((address, name)) = symbol(line) {
-                names.entry(address).or_default().push(name);
-            } else if let Some((place, value)) = relocation(line) {
-                pointers.add(place, value);
-            } else if let Some((start, name)) = header(line) {
-                let mut all = names.get(&start).cloned().unwrap_or_default();
-                all.extend((!all.contains(&name)).then_some(name));
-                code.functions.push(Function { start, names: all, calls: Vec::new() });
-            } else if let (Some((at, instruction)), Some(from)) =
-                (instruction(line), code.functions.len().checked_sub(1))
-            {
-                end = end.max(at + 1);
-                let target = target(instruction);
-                references.extend(target.map(|(to, name)| Reference { from, at, to, name }));
-            }
-        }
-        if names.is_empty() || code.functions.is_empty() {
+        let Parts { machine, is_bound, mut symbols, mut functions, mut data } = Parts::read(text);
+        let machine = machine.ok_or("not a library of x86-64 or 64-bit Arm")?;
+        functions.retain(|(_, _, steps)| !steps.is_empty());
+        functions.sort_by_key(|(start, ..)| *start);
+        if symbols.is_empty() || functions.is_empty() {
             return Err("the library has no symbols or no code: build it with symbols".to_owned());
         }
-        code.connect(&references, &mut pointers, end);
-        Ok(code)
-    }
-
-    /// Finds out where references lead; `end` lies behind the code.
-    fn connect(&mut self, references: &[Reference<'_>], pointers: &mut Pointers, end: u64) {
-        references.iter().for_each(|reference| pointers.border(reference.to));
-        let text = self.functions[0].start..end;
-        for reference in references {
-            let mut places = Vec::new();
-            if let Some((name, _)) = reference.name.split_once('@') {
-                places.push(self.foreign(name));
-            } else if let Some(function) =
-                text.contains(&reference.to).then(|| self.around(reference.to)).flatten()
-            {
-                places.push(Place::Function(function));
-            } else {
-                for value in pointers.behind(reference.to) {
-                    match value {
-                        Value::Name(name) => places.push(self.foreign(&name)),
-                        // Only beginnings: a table may hold addresses within a function for its jumps.
-                        Value::Address(address) => {
-                            let found =
-                                self.functions.binary_search_by_key(&address, |function| function.start);
-                            places.extend(found.ok().map(Place::Function));
-                        }
-                    }
-                }
+        let (functions, steps): (Vec<Function>, Vec<Vec<Step>>) = functions
+            .into_iter()
+            .map(|(start, name, steps)| {
+                let symbols = symbols.remove(&start).unwrap_or_default();
+                let is_public = symbols.iter().any(|symbol| symbol.is_public);
+                let mut names: Vec<String> = symbols.into_iter().map(|symbol| symbol.name).collect();
+                names.extend((!names.contains(&name)).then_some(name));
+                (Function { start, names, is_public, calls: BTreeSet::new() }, steps)
+            })
+            .unzip();
+        let mut code = Code { machine, functions, foreign: Vec::new(), is_bound };
+        let thread_local = data.thread_local();
+        let bodies = steps.iter().map(|steps| Body { machine, steps, thread_local: &thread_local });
+        let found: Vec<BTreeSet<(u64, Reference)>> = bodies.map(|body| references(&body)).collect();
+        for (_, reference) in found.iter().flatten() {
+            if let Reference::Address(address) = reference {
+                data.add_border(*address);
             }
-            let calls = &mut self.functions[reference.from].calls;
-            let other = |to: &Place| *to != Place::Function(reference.from);
-            calls.extend(places.into_iter().filter(other).map(|to| Call { at: reference.at, to }));
         }
+        let end = steps.iter().filter_map(|steps| steps.last()).map(|step| step.at + 1).max().unwrap_or(0);
+        let connect = Connect { data, end };
+        for (from, references) in found.iter().enumerate() {
+            connect.function(&mut code, from, references);
+        }
+        Ok(code)
     }
 
     fn foreign(&mut self, name: &str) -> Place {
@@ -117,130 +149,136 @@ impl Code {
 
     /// The functions with a name of the list.
     pub(crate) fn named(&self, pattern: &str) -> Vec<usize> {
-        let has = |function: &Function| function.names.iter().any(|name| super::list::matches(pattern, name));
+        let has = |function: &Function| function.names.iter().any(|name| matches(pattern, name));
         (0..self.functions.len()).filter(|at| has(&self.functions[*at])).collect()
     }
 
-    pub(crate) fn calls(&self, function: usize) -> &[Call] {
-        &self.functions[function].calls
+    /// The functions that other libraries can find.
+    pub(crate) fn public(&self) -> impl Iterator<Item = usize> {
+        (0..self.functions.len()).filter(|at| self.is_public(*at))
     }
 
-    pub(crate) fn name(&self, place: Place) -> &str {
+    /// Whether other libraries can find a function.
+    pub(crate) fn is_public(&self, function: usize) -> bool {
+        self.functions[function].is_public
+    }
+
+    pub(crate) fn calls(&self, function: usize) -> impl Iterator<Item = Call> {
+        self.functions[function].calls.iter().copied()
+    }
+
+    pub(crate) fn names(&self, function: usize) -> &[String] {
+        &self.functions[function].names
+    }
+
+    pub(crate) fn name(&self, place: Place) -> String {
         match place {
-            Place::Function(at) => self.functions[at].names.first().map_or("", String::as_str),
-            Place::Foreign(at) => &self.foreign[at],
+            Place::Function(at) => self.functions[at].names.first().cloned().unwrap_or_default(),
+            Place::Foreign(at) => self.foreign[at].clone(),
+            Place::System(Some(number)) => self.machine.name_system_call(number),
+            Place::System(None) => BY_NUMBER.to_owned(),
+            Place::Pointer => "a pointer".to_owned(),
         }
     }
 }
 
-/// What the loader puts into the library's data.
-#[derive(Clone, PartialEq, Eq, Debug)]
-enum Value {
-    Address(u64),
-    Name(String),
+/// Finds where references lead.
+struct Connect {
+    data: Data,
+    /// Behind the code.
+    end: u64,
 }
 
-/// Pointers in the library's data: tables of functions, tables of methods, slots for foreign functions.
-#[derive(Default)]
-struct Pointers {
-    values: BTreeMap<u64, Value>,
-    /// Addresses that something refers to: there a table begins, and the one before ends.
-    borders: BTreeSet<u64>,
-}
-
-impl Pointers {
-    fn add(&mut self, place: u64, value: Value) {
-        if let Value::Address(address) = &value {
-            self.borders.insert(*address);
+impl Connect {
+    fn function(&self, code: &mut Code, from: usize, references: &BTreeSet<(u64, Reference)>) {
+        let called: BTreeSet<u64> = references
+            .iter()
+            .filter_map(|(_, reference)| match reference {
+                Reference::Slot { at, .. } => Some(*at),
+                _ => None,
+            })
+            .collect();
+        let mut calls = BTreeSet::new();
+        for (at, reference) in references {
+            let places = match *reference {
+                Reference::Code { to, number } => self.called(code, to, number).into_iter().collect(),
+                Reference::Slot { at, number } => self.slot(code, at, number),
+                Reference::Address(address) => match self.is_code(code, address) {
+                    true => self.code(code, address).into_iter().collect(),
+                    false => self.values(code, &self.data.behind(address)),
+                },
+                // The calls by what was read say more.
+                Reference::Read { at, .. } if called.contains(&at) => Vec::new(),
+                Reference::Read { at, bytes } => self.values(code, &self.data.read(at, bytes)),
+                Reference::SystemCall(number) => vec![Place::System(number)],
+                Reference::Pointer => vec![Place::Pointer],
+            };
+            let is_address = matches!(reference, Reference::Address(_) | Reference::Read { .. });
+            calls.extend(places.into_iter().map(|to| Call { at: *at, to, is_address }));
         }
-        self.values.insert(place, value);
+        calls.retain(|call| call.to != Place::Function(from));
+        code.functions[from].calls = calls;
     }
 
-    fn border(&mut self, address: u64) {
-        self.borders.insert(address);
+    fn is_code(&self, code: &Code, address: u64) -> bool {
+        (code.functions[0].start..self.end).contains(&address)
     }
 
-    /// What is in the table that begins at an address, and in those that it points to.
-    fn behind(&self, start: u64) -> Vec<Value> {
-        let (mut found, mut seen, mut next) = (Vec::new(), BTreeSet::new(), vec![start]);
-        while let Some(start) = next.pop() {
-            let end = self.borders.range(start + 1..).next().copied().unwrap_or(u64::MAX);
-            for value in self.values.range(start..end).map(|(_, value)| value) {
-                if let Value::Address(address) = value
-                    && seen.insert(*address)
-                {
-                    next.push(*address);
+    /// The function at an address of the code, or that a stub there jumps to.
+    fn code(&self, code: &mut Code, to: u64) -> Option<Place> {
+        let function = code.around(to).filter(|_| self.is_code(code, to))?;
+        let stub = code.functions[function].names.iter().find_map(|name| name.strip_suffix("@plt"));
+        match stub.map(str::to_owned) {
+            Some(name) => Some(self.named(code, &name)),
+            None => Some(Place::Function(function)),
+        }
+    }
+
+    /// The destination of a call. The library's own `syscall` passes on what it is called with.
+    fn called(&self, code: &mut Code, to: u64, number: Option<u64>) -> Option<Place> {
+        let place = self.code(code, to)?;
+        let is_own =
+            |at: usize| code.is_public(at) && code.functions[at].names.iter().any(|name| name == BY_NUMBER);
+        match place {
+            Place::Function(at) if is_own(at) => Some(Place::System(number)),
+            Place::System(_) => Some(Place::System(number)),
+            place => Some(place),
+        }
+    }
+
+    /// The destinations of a call by a slot.
+    fn slot(&self, code: &mut Code, slot: u64, number: Option<u64>) -> Vec<Place> {
+        match self.data.at(slot) {
+            Some(Value::Name(name)) if name == BY_NUMBER => vec![Place::System(number)],
+            None => vec![Place::Pointer],
+            Some(_) => self.values(code, &self.data.read(slot, 8)),
+        }
+    }
+
+    fn named(&self, code: &mut Code, name: &str) -> Place {
+        // Mostly the loader finds the library's own before others.
+        let is_own = |at: &usize| code.functions[*at].names.iter().any(|own| own == name);
+        let own = code.public().find(is_own).map(Place::Function);
+        match own {
+            Some(own) => own,
+            None if name == BY_NUMBER => Place::System(None),
+            None => code.foreign(name),
+        }
+    }
+
+    fn values(&self, code: &mut Code, values: &[Value]) -> Vec<Place> {
+        let mut places = Vec::new();
+        for value in values {
+            match value {
+                Value::Name(name) => places.push(self.named(code, name)),
+                Value::ThreadLocal => places.push(code.foreign(THREAD_LOCAL)),
+                // Only beginnings: a table may hold addresses within a function for its jumps.
+                Value::Address(address) => {
+                    let found = code.functions.binary_search_by_key(address, |function| function.start);
+                    places.extend(found.ok().map(Place::Function));
                 }
-                found.push(value.clone());
             }
         }
-        found
+        places
     }
-}
-
-/// An address, flags, the section, a tab, a size and the name.
-fn symbol(line: &str) -> Option<(u64, String)> {
-    let (head, tail) = line.split_once('\t')?;
-    let mut words = head.split_whitespace();
-    let address = u64::from_str_radix(words.next().filter(|word| word.len() == 16)?, 16).ok()?;
-    if !words.any(|word| word == "F") {
-        return None;
-    }
-    let name = tail.get(16..)?.trim_start();
-    let name = [".hidden ", ".internal ", ".protected "]
-        .iter()
-        .find_map(|how| name.strip_prefix(how))
-        .unwrap_or(name);
-    Some((address, plain(name)))
-}
-
-/// `00000000000e6e90 R_X86_64_GLOB_DAT  free@GLIBC_2.2.5`
-fn relocation(line: &str) -> Option<(u64, Value)> {
-    let mut words = line.split_whitespace();
-    let place = u64::from_str_radix(words.next()?, 16).ok()?;
-    let value = words.next().filter(|kind| kind.starts_with("R_"))?;
-    let value = words.next().filter(|_| !value.ends_with("TPOFF64") && !value.ends_with("DTPMOD64"))?;
-    let value = match value.strip_prefix("*ABS*+0x") {
-        Some(address) => Value::Address(u64::from_str_radix(address, 16).ok()?),
-        None => Value::Name(value.split('@').next().unwrap_or_default().to_owned()),
-    };
-    Some((place, value))
-}
-
-/// `0000000000033068 <NAME>:`
-fn header(line: &str) -> Option<(u64, String)> {
-    let (address, name) = line.strip_suffix(">:")?.split_once(" <")?;
-    Some((u64::from_str_radix(address, 16).ok()?, plain(name)))
-}
-
-/// An address, a colon, a tab and the instruction.
-fn instruction(line: &str) -> Option<(u64, &str)> {
-    let (at, instruction) = line.split_once(":\t")?;
-    Some((u64::from_str_radix(at.trim(), 16).ok()?, instruction))
-}
-
-/// `call   e6e90 <NAME+0x10>`, or the same behind a `#`.
-fn target(instruction: &str) -> Option<(u64, &str)> {
-    let (front, name) = instruction.strip_suffix('>')?.split_once(" <")?;
-    Some((u64::from_str_radix(front.rsplit([' ', '\t']).next()?, 16).ok()?, name))
-}
-
-/// A name without the hashes that differ from compiler to compiler: `core[c1f1a40a060b9bfa]::…`, `…::h0123456789abcdef`.
-fn plain(name: &str) -> String {
-    let is_hash = |text: &str| text.len() == 16 && text.bytes().all(|byte| byte.is_ascii_hexdigit());
-    let name = name.rsplit_once("::h").filter(|(_, hash)| is_hash(hash)).map_or(name, |(path, _)| path);
-    let mut parts = name.split('[');
-    let mut plain = parts.next().unwrap_or_default().to_owned();
-    for part in parts {
-        match part.split_once(']').filter(|(hash, _)| {
-            (8..=16).contains(&hash.len()) && hash.bytes().all(|byte| byte.is_ascii_hexdigit())
-        }) {
-            Some((_, rest)) => plain.push_str(rest),
-            None => {
-                plain.push('[');
-                plain.push_str(part);
-            }
-        }
-    }
-    plain
 }
