@@ -3,8 +3,9 @@
 use crate::adversary::{Adversary, Beside, Preload};
 use crate::{compile, languages, packages};
 use std::fs;
+use std::io::Write;
 use std::path::{Path, PathBuf};
-use std::process::Command;
+use std::process::{Command, Stdio};
 
 /// What there is to run.
 pub struct Built {
@@ -33,7 +34,11 @@ pub fn build(adversary: &Adversary) -> Result<Built, String> {
     }
     for beside in adversary.beside {
         match *beside {
-            Beside::Static(source) => cc(&sources().join(source), &["-static"], &folder.join(stem(source)))?,
+            Beside::Static(source) => {
+                let path = folder.join(stem(source));
+                can_compile(&["-static"], &path)
+                    .and_then(|()| cc(&sources().join(source), &["-static"], &path))?
+            }
             Beside::Musl(source) => languages::musl(&sources().join(source), &folder.join(stem(source)))?,
         };
     }
@@ -70,16 +75,33 @@ fn program(adversary: &Adversary, folder: &Path) -> Result<Vec<String>, String> 
         Some("rs") => languages::rust(&source, folder, &path),
         Some("go") => languages::go(&source, folder, &path),
         Some("java") => languages::java(&source, folder),
-        _ => {
-            let is_static =
-                adversary.flags.iter().any(|flag| flag.starts_with("-static-pie") || *flag == "-static");
-            let driver = linked(compile::driver());
-            let driver = if is_static { &[] } else { &driver[..] };
-            let flags: Vec<&str> =
-                driver.iter().map(String::as_str).chain(adversary.flags.iter().copied()).collect();
-            cc(&source, &flags, &path).map(|path| vec![path.display().to_string()])
-        }
+        _ => compiled(adversary, &source, &path).map(|path| vec![path.display().to_string()]),
     }
+}
+
+/// A program of C or C++, linked with the driver unless it is static.
+fn compiled(adversary: &Adversary, source: &Path, path: &Path) -> Result<PathBuf, String> {
+    let is_static = adversary.flags.iter().any(|flag| matches!(*flag, "-static" | "-static-pie"));
+    let driver = linked(compile::driver());
+    let driver = if is_static { &[] } else { &driver[..] };
+    let flags: Vec<&str> = driver.iter().map(String::as_str).chain(adversary.flags.iter().copied()).collect();
+    if !adversary.flags.is_empty() {
+        can_compile(adversary.flags, path)?;
+    }
+    cc(source, &flags, path)
+}
+
+/// Whether the compiler has what its flags ask for, such as a sanitizer's runtime.
+fn can_compile(flags: &[&str], path: &Path) -> Result<(), String> {
+    let empty = path.with_extension("empty");
+    let mut command = Command::new(std::env::var("CC").unwrap_or_else(|_| "cc".to_owned()));
+    command.args(["-xc", "-", "-o"]).arg(&empty).args(flags).stdin(Stdio::piped()).stderr(Stdio::null());
+    let mut compiler = command.spawn().map_err(|error| format!("no C compiler starts: {error}"))?;
+    let mut input = compiler.stdin.take().expect("it is piped");
+    let written = input.write_all(b"int main(void) { return 0; }\n");
+    drop(input);
+    let is_done = written.is_ok() && compiler.wait().is_ok_and(|status| status.success());
+    if is_done { Ok(()) } else { Err(format!("the C compiler cannot do {}", flags.join(" "))) }
 }
 
 /// Links with the driver, and finds it at run time.

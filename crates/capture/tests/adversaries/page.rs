@@ -8,12 +8,15 @@ use std::path::Path;
 const BEGIN: &str =
     "<!-- the list: made by `UPDATE_EXPECT=1 cargo test -p holdup-capture --test adversaries page` -->\n";
 
+const END: &str = "\n<!-- end of the list -->\n";
+
 /// Compares the page with the tables; with `UPDATE_EXPECT=1` it writes the page.
 pub fn compare() {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/survival.md");
     let page = std::fs::read_to_string(&path).expect("the page is there");
-    let (before, _) = page.split_once(BEGIN).expect("the page has a mark where the list begins");
-    expect_test::expect_file![&path].assert_eq(&format!("{before}{BEGIN}{}", list()));
+    let (before, rest) = page.split_once(BEGIN).expect("the page has a mark where the list begins");
+    let (_, after) = rest.split_once(END).expect("and one where it ends");
+    expect_test::expect_file![&path].assert_eq(&format!("{before}{BEGIN}{}{END}{after}", list()));
 }
 
 fn list() -> String {

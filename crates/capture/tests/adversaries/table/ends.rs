@@ -1,6 +1,6 @@
 //! The ways in which programs and their threads end.
 
-use crate::adversary::Expected::{Counted, Either};
+use crate::adversary::Expected::Either;
 use crate::adversary::{Adversary, End, adversary};
 
 const fn ends(name: &'static str, words: &'static [&'static str], end: End, does: &'static str) -> Adversary {
@@ -73,9 +73,8 @@ pub const ALL: &[Adversary] = &[
     cancel("cancel_in_wait", &["wait"], "threads are cancelled in a wait for a condition"),
     cancel("cancel_in_semaphore", &["semaphore"], "threads are cancelled in `sem_wait`"),
     cancel("cancel_in_join", &["join"], "threads are cancelled in `pthread_join`"),
-    cancel("cancel_in_call", &["call"], "threads are cancelled in a slow driver call").recorded(Counted),
-    cancel("cancel_between_calls", &["calls"], "threads are cancelled that make driver calls")
-        .recorded(Counted),
+    cancel("cancel_in_call", &["call"], "threads are cancelled in a slow driver call"),
+    cancel("cancel_between_calls", &["calls"], "threads are cancelled that make driver calls"),
     cancel("cancel_between_locks", &["locks"], "threads are cancelled that use a mutex"),
     cancel(
         "cancel_at_once_in_semaphore",
@@ -86,14 +85,12 @@ pub const ALL: &[Adversary] = &[
         "cancel_at_once_in_call",
         &["call", "at-once"],
         "threads are cancelled in a slow driver call, asynchronously",
-    )
-    .recorded(Counted),
+    ),
     cancel(
         "cancel_at_once_in_calls",
         &["calls", "at-once"],
         "threads are cancelled anywhere in driver calls, asynchronously",
-    )
-    .recorded(Counted),
+    ),
     cancel(
         "cancel_at_once_between_locks",
         &["locks", "at-once"],

@@ -61,7 +61,9 @@ pub const ALL: &[Adversary] = &[
     )
     .flags(&["-DPATCHES", "-Wl,-z,lazy", "-Wl,-z,norelro", "-no-pie"]),
     beside("gprof", &[], "built with gprof's counters (`-pg`)").flags(&["-pg"]),
-    beside("gcov", &[], "built with gcov's counters (`--coverage`)").flags(&["--coverage"]),
+    beside("gcov", &[], "built with gcov's counters (`--coverage`)")
+        .flags(&["--coverage"])
+        .environment(&[("GCOV_PREFIX", ".")]),
     beside("address_sanitizer", &[], "built with AddressSanitizer")
         .flags(&["-fsanitize=address"])
         .environment(QUIET),

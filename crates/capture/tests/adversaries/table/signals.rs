@@ -1,6 +1,5 @@
 //! Handlers of signals, and stacks that are small or left by a jump.
 
-use crate::adversary::Expected::Counted;
 use crate::adversary::{Adversary, Preload, adversary};
 
 const fn timer(name: &'static str, words: &'static [&'static str], does: &'static str) -> Adversary {
@@ -35,7 +34,7 @@ pub const ALL: &[Adversary] = &[
     adversary("gperftools", "signals/gperftools.c", "gperftools' profiler samples the program")
         .preloads(PROFILER)
         .environment(&[("CPUPROFILE", "profile"), ("CPUPROFILE_FREQUENCY", "1000")]),
-    jumps("jump_out_of_call", &["call"], "a handler leaves a driver call by `siglongjmp`").recorded(Counted),
+    jumps("jump_out_of_call", &["call"], "a handler leaves a driver call by `siglongjmp`"),
     jumps("jump_out_of_wait", &["wait"], "a handler leaves a wait for a mutex by `siglongjmp`"),
     jumps("jump_out_of_semaphore", &["semaphore"], "a handler leaves `sem_wait` by `siglongjmp`"),
     jumps("jump_out_of_fault", &["fault"], "a SIGSEGV handler recovers by `siglongjmp`, as runtimes do"),

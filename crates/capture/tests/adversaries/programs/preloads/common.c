@@ -10,6 +10,15 @@
 void *__libc_malloc(size_t bytes);
 static long own_calls;
 
+static void *of_c_library(const char *name) {
+    static const char *const versions[] = {"GLIBC_2.34", "GLIBC_2.2.5", "GLIBC_2.17"};
+    void *found = NULL;
+    for (int at = 0; !found && at < 3; at++) {
+        found = dlvsym(RTLD_NEXT, name, versions[at]);
+    }
+    return found;
+}
+
 void *malloc(size_t bytes) {
     own_calls++;
     return __libc_malloc(bytes);
@@ -19,7 +28,7 @@ void *dlsym(void *library, const char *name) {
     static void *(*real)(void *, const char *);
     own_calls++;
     if (!real) {
-        real = (void *(*)(void *, const char *))dlvsym(RTLD_NEXT, "dlsym", "GLIBC_2.34");
+        real = (void *(*)(void *, const char *))of_c_library("dlsym");
     }
     return real(library, name);
 }
@@ -28,7 +37,7 @@ int pthread_mutex_lock(pthread_mutex_t *mutex) {
     static int (*real)(pthread_mutex_t *);
     own_calls++;
     if (!real) {
-        real = (int (*)(pthread_mutex_t *))dlvsym(RTLD_NEXT, "pthread_mutex_lock", "GLIBC_2.2.5");
+        real = (int (*)(pthread_mutex_t *))of_c_library("pthread_mutex_lock");
     }
     return real(mutex);
 }
