@@ -140,7 +140,7 @@ impl Made {
         let reduce = sym("ncclDevKernel_AllReduce_Sum_bf16_RING_LL(ncclDevKernelArgsStorage<4096ul>)");
         let synchronize = sym("cuStreamSynchronize");
         let (main_name, other_name) = (sym("MainThread"), sym("writer"));
-        let process = trace.processes.push(Process { pid: 4000 + rank, name: python });
+        let process = trace.processes.push(Process { pid: 4000 + rank, name: python, ..Process::default() });
         let mut thread = |tid, name| trace.threads.push(Thread { process, tid, name, ..Thread::default() });
         let (main, other) = (thread(4000 + rank, main_name), thread(900_000 + rank, other_name));
         let device = Device {

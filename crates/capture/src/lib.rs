@@ -45,6 +45,7 @@ mod preload;
 mod process;
 mod python;
 mod recording;
+mod refused;
 mod sanitizers;
 mod seccomp;
 mod shapes;

@@ -3,7 +3,7 @@
 use crate::env;
 use crate::file::File;
 use crate::line::{Decimal, Line};
-use crate::{seccomp, windows};
+use crate::{refused, seccomp, windows};
 use interpose::OWN_WORDS;
 use spool::{ALIGN, CHUNK_MAGIC, ChunkHeader, FileHeader, Full, Level, MAGIC, Ring, Shared};
 use std::ops::Deref;
@@ -137,7 +137,10 @@ fn make_file() -> Option<File> {
         match File::open_with(path.path()?, libc::O_CREAT | libc::O_EXCL) {
             Ok(file) => return keep(Place { path, identity: file.identity()? }).map(|()| file),
             Err(libc::EEXIST) => {}
-            Err(_) => return None,
+            Err(error) => {
+                refused::tell(directory, error);
+                return None;
+            }
         }
     }
     None

@@ -3,8 +3,8 @@
 //! What a place in Python code means costs a hundred times what finding it does: the same places
 //! are asked about once a second at most.
 
-use crate::{seccomp, texts};
 use crate::writer::Writer;
+use crate::{seccomp, texts};
 use interpose::{Loader, Published, SequenceLock};
 use pystack::{Interpreter, Place};
 use spool::PythonFrame;

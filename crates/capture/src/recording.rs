@@ -5,8 +5,8 @@ use crate::process::{self, STATE};
 use crate::unseen::unseen;
 use crate::writer::{self, Writer};
 use crate::{
-    control, cupti, driver, env, functions, hooks, libraries, listed, made, nvtx, places, preload, python, stacks, texts,
-    watched,
+    control, cupti, driver, env, functions, hooks, libraries, listed, made, nvtx, places, preload, python,
+    stacks, texts, watched,
 };
 use interpose::{Loader, Ns};
 use spool::{Level, Program};

@@ -137,7 +137,9 @@ impl Walk {
 
     /// Goes to the caller by the chain of frame pointers, in code that was made at run time.
     fn by_frame_pointer(&mut self) -> Option<()> {
-        let caller = (seccomp::allows_calls() && self.frame.is_made()).then(|| self.frame.by_frame_pointer()).flatten()?;
+        let caller = (seccomp::allows_calls() && self.frame.is_made())
+            .then(|| self.frame.by_frame_pointer())
+            .flatten()?;
         if caller.stack <= self.frame.stack || !is_behind_call(caller.address) {
             return None;
         }
@@ -254,7 +256,8 @@ mod tests {
 
     #[test]
     fn rules_are_kept_as_they_are() {
-        let places = |offset: i64| [Base::Stack, Base::Frame, Base::Caller].map(|base| Place { base, offset });
+        let places =
+            |offset: i64| [Base::Stack, Base::Frame, Base::Caller].map(|base| Place { base, offset });
         let offsets = [-(1 << 29), -16, -8, 0, 8, 16, 4096, (1 << 29) - 1];
         for stack in offsets.into_iter().flat_map(places) {
             for saved in offsets.into_iter().flat_map(places).map(Some).chain([None]) {

@@ -156,7 +156,8 @@ fn check_losses(export: &Export<'_>, path: &Path) {
 fn named(name: &str) -> Trace {
     let mut trace = Trace::default();
     let name = trace.strings.intern(name);
-    let process = trace.processes.push(Process { pid: 5, name });
+    let process = trace.processes.push(Process { pid: 5, name, ..Process::default() });
+    trace.processes.push(Process { pid: 6, name, parent: process });
     let thread = trace.threads.push(Thread { process, tid: -7, name, ..Thread::default() });
     trace.devices.push(Device { name, ..Device::default() });
     let frame = trace.frames.push(Frame { function: name, file: name, line: 3, module: name });
@@ -246,6 +247,8 @@ fn hostile_names_stay_cells() {
         assert!(tables["samples"][0]["frame"].contains(":3"));
         let state = cells("states", 0, &["duration_ns", "running_ns", "runnable_ns", "state", "object"]);
         assert_eq!(state, ["5", "1", "2", "runnable", ""]);
+        let parents = [0, 1].map(|row| cells("processes", row, &["pid", "parent_pid"]));
+        assert_eq!(parents, [["5", ""], ["6", "5"]]);
         let limit = cells("limits", 0, &["pid", "processors", "quota", "throttled_ns"]);
         assert_eq!(limit, ["5", "3", "2500", "0"]);
         assert_eq!(cells("tallies", 0, &["kind", "count", "time_ns"]), ["call", "6", ""]);

@@ -287,7 +287,7 @@ fn hostile_names() -> Vec<String> {
 fn named(name: &str) -> Trace {
     let mut trace = Trace::default();
     let name = trace.strings.intern(name);
-    let process = trace.processes.push(Process { pid: 5, name });
+    let process = trace.processes.push(Process { pid: 5, name, ..Process::default() });
     let thread = trace.threads.push(Thread { process, tid: 7, name, ..Thread::default() });
     let other = trace.threads.push(Thread { process, tid: 8, name, ..Thread::default() });
     let device = trace.devices.push(Device { name, ..Device::default() });
@@ -420,7 +420,7 @@ fn odd_trace(
     let names =
         ["cudaMemcpyAsync", "cudaLaunchKernel", "cuMemFree", "", "k"].map(|name| trace.strings.intern(name));
     for pid in pids {
-        trace.processes.push(Process { pid: *pid, name: Sym::EMPTY });
+        trace.processes.push(Process { pid: *pid, ..Process::default() });
     }
     for (process, tid) in threads {
         let process = id(pids.len(), ProcessId::new, ProcessId::NONE, *process);

@@ -195,6 +195,72 @@ fn nothing_is_written_through_a_link_of_another_user() {
 }
 
 #[test]
+fn processes_of_another_user_are_counted_and_said() {
+    if !is_root() {
+        return;
+    }
+    let directory = directory();
+    let files = built().looking_up("files").display().to_string();
+    let output = holdup(directory.path(), "022", &["record", "-o", "none.holdup", &files, "is-nobody"]);
+    assert_eq!((output.status.code(), text(&output.stdout)), (Some(0), "done\n"));
+    let lines: Vec<&str> = text(&output.stderr).lines().collect();
+    let [refused, nothing] = lines[..] else { panic!("{lines:?}") };
+    let why =
+        "was not recorded: user 65534 may not write to this recording: start holdup record as that user";
+    assert!(refused.starts_with("holdup: process ") && refused.ends_with(why), "{refused}");
+    assert_eq!(nothing, "holdup: nothing was recorded: every process that used CUDA was refused");
+    // Beside one that is recorded.
+    let script = "\"$0\" uncontended; \"$1\" is-nobody; \"$1\" is-nobody";
+    succeeds(
+        directory.path(),
+        "022",
+        &["record", "-q", "-o", "one.holdup", "sh", "-c", script, &waits(), &files],
+    );
+    let trace = import::open(&directory.path().join("one.holdup"), &mut |_| {}).expect("it was recorded");
+    assert_eq!(
+        trace.meta.lost.reasons.get("process that could not make its file"),
+        Some(&2),
+        "{:?}",
+        trace.meta.lost
+    );
+    let notes = trace.meta.notes.join("\n");
+    assert!(notes.contains("2 processes (") && notes.contains("were not recorded: user 65534"), "{notes}");
+}
+
+#[test]
+fn a_spool_file_that_may_not_be_read_is_counted() {
+    if !is_root() {
+        return;
+    }
+    let directory = directory();
+    let at = |name: &str| directory.path().join(name);
+    for (pid, mode) in [(7, 0o600), (8, 0o644)] {
+        let path = at(&format!("{pid}-0.spool"));
+        fs::write(&path, spool::Build::new(pid, spool::Level::Light).finish()).expect("can write");
+        fs::set_permissions(&path, fs::Permissions::from_mode(mode)).expect("own file");
+    }
+    fs::set_permissions(directory.path(), fs::Permissions::from_mode(0o755)).expect("own folder");
+    let read = || {
+        // SAFETY: the system call changes the user of this thread alone.
+        let code = unsafe { libc::syscall(libc::SYS_setresuid, NOBODY, NOBODY, NOBODY) };
+        assert_eq!(code, 0, "root may");
+        import::open(directory.path(), &mut |_| {}).expect("one can be read")
+    };
+    let trace = std::thread::scope(|scope| scope.spawn(read).join().expect("it ends"));
+    assert_eq!(
+        trace.meta.lost.reasons.get("spool file that cannot be read"),
+        Some(&1),
+        "{:?}",
+        trace.meta.lost
+    );
+    assert!(
+        trace.meta.notes.concat().contains("process 7: its records cannot be read"),
+        "{:?}",
+        trace.meta.notes
+    );
+}
+
+#[test]
 fn links_of_ones_own_lead_somewhere() {
     let directory = directory();
     let at = |name: &str| directory.path().join(name);

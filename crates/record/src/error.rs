@@ -101,7 +101,7 @@ fn find(program: &Path) -> Option<PathBuf> {
 }
 
 /// The operating system's message, without its number.
-fn said(error: &io::Error) -> String {
+pub(crate) fn said(error: &io::Error) -> String {
     let text = error.to_string();
     text.split(" (os error").next().unwrap_or(&text).to_owned()
 }

@@ -34,6 +34,7 @@ pub mod doctor;
 mod environment;
 mod error;
 mod recording;
+mod refused;
 mod run;
 mod signals;
 mod status;

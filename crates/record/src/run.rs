@@ -1,6 +1,7 @@
 //! Runs a program with the capture library.
 
 use crate::control::Control;
+use crate::refused::{self, Ear};
 use crate::signals::{Meaning, Signal, Signals};
 use crate::witness::Witness;
 use crate::{Error, Options, Recording, Spool, Status, descendants};
@@ -48,6 +49,8 @@ pub struct Outcome {
     pub status: Status,
     /// Notes for the reader of the recording, one line each.
     pub notes: Vec<String>,
+    /// Processes that are not recorded, since they could not make their file; the notes say why.
+    pub unrecorded: u64,
     /// Just before the program was started.
     pub started: Moment,
     /// When the program ended; processes that it left may have written later.
@@ -75,6 +78,7 @@ impl Command {
         let witness = Witness::start(&signals);
         let failed = |source| Error::Spool { path: recording.spool.path().to_owned(), source };
         let mut control = Control::new(&recording.spool, self.options.schedule).map_err(failed)?;
+        let ear = Ear::of(recording.spool.path());
         let started = Moment::now();
         let child = self.start(&recording, &signals)?;
         let watcher = self.watch(recording.spool.path());
@@ -86,7 +90,9 @@ impl Command {
         let mut notes = environment.notes;
         notes.extend(linger(spool.path(), &signals));
         notes.extend(finish(watcher));
-        Ok(Outcome { spool, status, notes, started, ended })
+        let refused = ear.heard();
+        notes.extend(refused::notes(&refused));
+        Ok(Outcome { spool, status, notes, unrecorded: refused.len() as u64, started, ended })
     }
 
     /// Starts to watch, once the program was started: before, a second thread would hold locks in its copy of this
@@ -263,7 +269,7 @@ fn left(writers: &[pid_t]) -> String {
     format!("the program left {what} {pids} running: their records after the program's end may be missing")
 }
 
-fn shown(pids: &[pid_t]) -> String {
+pub(crate) fn shown(pids: &[pid_t]) -> String {
     const MOST: usize = 5;
     let first: Vec<String> = pids.iter().take(MOST).map(pid_t::to_string).collect();
     let more = pids.len().saturating_sub(MOST);

@@ -69,7 +69,7 @@ macro_rules! record {
 /// a [`Home`], the table of the trace that has it in the end (`meta` and `strings` are the trace's, too), and its fixed
 /// part, a struct. One that has its struct elsewhere ends with `;`.
 ///
-/// Of this are made the enum [`Kind`], one enum for each step, and [`Step`], which has them. Each step of the importer
+/// Of this are made the enum [`crate::Kind`], one enum for each step, and [`crate::Step`], which has them. Each step of the importer
 /// matches all of its own enum: a kind without a reader does not compile.
 macro_rules! kinds {
     ($(

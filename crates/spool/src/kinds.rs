@@ -65,10 +65,10 @@ kinds! {
             correlation: u32,
         }
 
-        /// A [`BriefCall`] with [`Call::fact`].
+        /// A [`crate::BriefCall`] with [`Call::fact`].
         FactCall = 22 (Passes, Own, "calls");
 
-        /// A [`BriefCall`] with [`Call::correlation`].
+        /// A [`crate::BriefCall`] with [`Call::correlation`].
         NumberedCall = 25 (Passes, Own, "calls");
 
         /// A short call around others: one word, without a [`Head`](crate::Head). All numbers with this bit and not the next.
@@ -284,9 +284,9 @@ kinds! {
             end: i64,
             /// Address of the lock.
             lock: u64,
-            /// A [`Lock`].
+            /// A [`crate::Lock`].
             kind: u32,
-            /// A [`Mode`].
+            /// A [`crate::Mode`].
             mode: u32,
             /// Threads that held it at the start.
             holders: u32,
@@ -309,7 +309,7 @@ kinds! {
         }
 
         /// A wait of a thread: for Python's GIL, for a lock of the program, or for what another thread does. `tag`: a
-        /// [`Awaited`].
+        /// [`crate::Awaited`].
         ThreadWait = 30 (Passes, Own, "waits") {
             /// When it began, ticks.
             start: i64,
@@ -366,7 +366,7 @@ kinds! {
         }
 
         /// Where a slow call was made from. `tag`: native frames that follow, an address (u64) each,
-        /// innermost first; then Python frames, a [`PythonFrame`] each, innermost first.
+        /// innermost first; then Python frames, a [`crate::PythonFrame`] each, innermost first.
         Stack = 4 (Passes, Own, "stacks") {
             /// Entry of the driver call, ticks.
             start: i64,
@@ -420,7 +420,7 @@ kinds! {
         }
 
         /// A piece of an ELF object that describes code which the program made while it ran, as the program
-        /// announced it to debuggers. The piece's bytes follow, at most [`MOST_PIECE`].
+        /// announced it to debuggers. The piece's bytes follow, at most [`crate::MOST_PIECE`].
         Made = 21 (Lasts, Own, "frames") {
             /// Number of the object in its process: later ones have higher numbers.
             object: u64,
@@ -434,7 +434,7 @@ kinds! {
             end: u64,
         }
 
-        /// Waits of a thread that are counted and have no record. What several of them say adds up. `tag`: an [`Awaited`].
+        /// Waits of a thread that are counted and have no record. What several of them say adds up. `tag`: an [`crate::Awaited`].
         Tally = 32 (Passes, Own, "tallies") {
             /// Kernel's id of the thread.
             tid: u64,
@@ -488,7 +488,7 @@ kinds! {
             object: u64,
             /// Kernel's id of the thread.
             tid: u32,
-            /// A [`Run`]: at the end.
+            /// A [`crate::Run`]: at the end.
             state: u32,
         }
 
@@ -507,7 +507,7 @@ kinds! {
         }
 
         /// A stack that [`Look`]s name. `tag`: its number in the file, never 0. Native frames follow, an address (u64)
-        /// each, innermost first: each is a return address; then Python frames, a [`PythonFrame`] each, innermost first.
+        /// each, innermost first: each is a return address; then Python frames, a [`crate::PythonFrame`] each, innermost first.
         Seen = 42 (Passes, Beside, "stacks") {
             /// Native frames.
             native: u32,
@@ -515,7 +515,7 @@ kinds! {
             python: u32,
         }
 
-        /// What the threads of the process do at a moment. `tag`: number of [`Glance`]s that follow. A thread without one
+        /// What the threads of the process do at a moment. `tag`: number of [`crate::Glance`]s that follow. A thread without one
         /// has the same stack and state as at the [`Look`] before: it has not run since. One with glances of threads that
         /// ended only says so, and is no sample of the others.
         Look = 43 (Passes, Beside, "samples") {

@@ -58,6 +58,8 @@ table! {
         pid: i64,
         /// Executable or label.
         name: Sym,
+        /// The process that started it, if it is in the trace and the source states it.
+        parent: ProcessId,
     }
 }
 

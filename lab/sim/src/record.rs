@@ -304,7 +304,7 @@ fn unsorted(call: u32) -> CallId {
 fn add_places(trace: &mut Trace, workload: &Workload, model: &Model, program: &Program) {
     for (row, process) in (1..).zip(&workload.processes) {
         let name = trace.strings.intern(&process.name);
-        trace.processes.push(trace::Process { pid: row, name });
+        trace.processes.push(trace::Process { pid: row, name, ..trace::Process::default() });
     }
     let threads = workload.processes.iter().flat_map(|process| &process.threads);
     for (row, (thread, plan)) in threads.zip(&program.threads).enumerate() {

@@ -30,9 +30,7 @@ pub fn begin() {
 }
 
 /// Has CUPTI tell ids from now on.
-#[cold]
-#[inline(never)]
-pub fn tell() {
+fn tell() {
     let (true, Some(cupti)) = (ON.load(Acquire), CUPTI.get()) else { return };
     let (Some(subscribe), Some(enable)) = (cupti.subscribe, cupti.enable_callback) else { return };
     if ASKED.swap(true, AcqRel) {
@@ -56,12 +54,6 @@ pub fn tell() {
         }
     }
     STATE.tells_ids.store(true, Release);
-}
-
-/// Ids are told no more until they are to be told again.
-pub fn pause() {
-    end();
-    ASKED.store(false, Release);
 }
 
 /// CUPTI is another client's from now on.

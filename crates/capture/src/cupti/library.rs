@@ -3,8 +3,8 @@
 use crate::c_library::{real_dlopen, real_dlsym};
 use crate::line::Line;
 use crate::writer::Writer;
-use libc::{c_char, c_int, c_void};
 use interpose::Loader;
+use libc::{c_char, c_int, c_void};
 use std::ffi::CStr;
 use std::iter;
 

@@ -14,6 +14,8 @@ pub struct Adversary {
     pub flags: &'static [&'static str],
     /// Libraries that it loads, by their sources; they lie where the loader finds them.
     pub libraries: &'static [&'static str],
+    /// Programs that it starts.
+    pub beside: &'static [Beside],
     pub preloads: &'static [Preload],
     pub environment: &'static [(&'static str, &'static str)],
     pub ends: End,
@@ -21,6 +23,8 @@ pub struct Adversary {
     pub recorded: Expected,
     /// And of its children, if it has any that call the driver.
     pub children: Option<Expected>,
+    /// Where it is recorded to.
+    pub place: Place,
     /// Only root may do what it does.
     pub is_for_root: bool,
 }
@@ -34,6 +38,24 @@ pub enum Preload {
     Package { package: &'static str, file: &'static str },
     /// One of ours that is preloaded before holdup's.
     First(&'static str),
+}
+
+/// A program that an adversary starts, by its source.
+#[derive(Clone, Copy)]
+pub enum Beside {
+    Static(&'static str),
+    /// With another C library.
+    Musl(&'static str),
+}
+
+/// Where a recording lies.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Place {
+    Folder,
+    /// A file system of so many bytes.
+    Disk(u32),
+    /// A file system that cannot be written.
+    ReadOnly,
 }
 
 /// How a program ends.
@@ -77,11 +99,13 @@ pub const fn adversary(name: &'static str, source: &'static str, does: &'static 
         words: &[],
         flags: &[],
         libraries: &[],
+        beside: &[],
         preloads: &[],
         environment: &[],
         ends: End::Exit(0),
         recorded: Expected::Recorded,
         children: None,
+        place: Place::Folder,
         is_for_root: false,
     }
 }
@@ -97,6 +121,10 @@ impl Adversary {
 
     pub const fn libraries(self, libraries: &'static [&'static str]) -> Adversary {
         Adversary { libraries, ..self }
+    }
+
+    pub const fn beside(self, beside: &'static [Beside]) -> Adversary {
+        Adversary { beside, ..self }
     }
 
     pub const fn preloads(self, preloads: &'static [Preload]) -> Adversary {
@@ -117,6 +145,10 @@ impl Adversary {
 
     pub const fn children(self, children: Expected) -> Adversary {
         Adversary { children: Some(children), ..self }
+    }
+
+    pub const fn place(self, place: Place) -> Adversary {
+        Adversary { place, ..self }
     }
 
     /// Does what only root may.

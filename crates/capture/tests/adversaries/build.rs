@@ -1,7 +1,7 @@
 //! Builds an adversary in a folder of its own.
 
-use crate::adversary::{Adversary, Preload};
-use crate::{compile, packages};
+use crate::adversary::{Adversary, Beside, Preload};
+use crate::{compile, languages, packages};
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -10,6 +10,8 @@ use std::process::Command;
 pub struct Built {
     /// The program's words: the first is what to start.
     pub line: Vec<String>,
+    /// Where all of it lies.
+    pub folder: PathBuf,
     /// Where libraries are looked for.
     pub folders: Vec<PathBuf>,
     /// Preloaded before holdup's library.
@@ -27,48 +29,71 @@ pub fn build(adversary: &Adversary) -> Result<Built, String> {
     let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("adversaries").join(adversary.name);
     fs::create_dir_all(&folder).expect("a folder for the program");
     for source in adversary.libraries {
-        library(source, &folder);
+        library(source, &[], &folder)?;
+    }
+    for beside in adversary.beside {
+        match *beside {
+            Beside::Static(source) => cc(&sources().join(source), &["-static"], &folder.join(stem(source)))?,
+            Beside::Musl(source) => languages::musl(&sources().join(source), &folder.join(stem(source)))?,
+        };
     }
     let (mut before, mut after) = (Vec::new(), Vec::new());
     for preload in adversary.preloads {
         match *preload {
-            Preload::Built(source) => after.push(library(source, &folder)),
+            Preload::Built(source) => after.push(library(source, &[], &folder)?),
+            Preload::First(source) => before.push(library(source, &[], &folder)?),
             Preload::Package { package, file } => after.push(packages::file(package, file)?),
-            Preload::First(source) => before.push(library(source, &folder)),
         }
     }
     let driver = compile::driver();
     let folders = vec![driver.to_owned(), driver.join("inner"), folder.clone()];
-    Ok(Built { line: program(adversary, &folder)?, folders, before, after })
+    let mut line = program(adversary, &folder)?;
+    line.extend(adversary.words.iter().map(|word| (*word).to_owned()));
+    Ok(Built { line, folder, folders, before, after })
 }
 
 /// Where the sources lie.
-fn sources() -> PathBuf {
+pub fn sources() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/adversaries/programs")
 }
 
-/// The program's words.
+fn stem(source: &str) -> &str {
+    Path::new(source).file_stem().and_then(|name| name.to_str()).expect("a source has a name")
+}
+
+/// What starts the program.
 fn program(adversary: &Adversary, folder: &Path) -> Result<Vec<String>, String> {
     let source = sources().join(adversary.source);
-    let mut line = vec![compiled(&source, adversary.flags, folder)?.display().to_string()];
-    line.extend(adversary.words.iter().map(|word| (*word).to_owned()));
-    Ok(line)
+    let path = folder.join(stem(adversary.source));
+    match source.extension().and_then(|suffix| suffix.to_str()) {
+        Some("py") => languages::python(&source),
+        Some("rs") => languages::rust(&source, folder, &path),
+        Some("go") => languages::go(&source, folder, &path),
+        Some("java") => languages::java(&source, folder),
+        _ => {
+            let is_static =
+                adversary.flags.iter().any(|flag| flag.starts_with("-static-pie") || *flag == "-static");
+            let driver = linked(compile::driver());
+            let driver = if is_static { &[] } else { &driver[..] };
+            let flags: Vec<&str> =
+                driver.iter().map(String::as_str).chain(adversary.flags.iter().copied()).collect();
+            cc(&source, &flags, &path).map(|path| vec![path.display().to_string()])
+        }
+    }
 }
 
-fn compiled(source: &Path, flags: &[&str], folder: &Path) -> Result<PathBuf, String> {
-    let driver = compile::driver().display().to_string();
-    let libraries = [format!("-L{driver}"), format!("-Wl,-rpath,{driver}")];
-    let libraries: Vec<&str> = libraries.iter().map(String::as_str).chain(["-l:libcuda.so.1"]).collect();
-    let name = source.file_stem().and_then(|name| name.to_str()).expect("a source has a name");
-    cc(source, &[&libraries[..], flags].concat(), &folder.join(name))
+/// Links with the driver, and finds it at run time.
+fn linked(driver: &Path) -> [String; 3] {
+    let driver = driver.display();
+    [format!("-L{driver}"), format!("-Wl,-rpath,{driver}"), "-l:libcuda.so.1".to_owned()]
 }
 
-/// A library that is linked with nothing.
-fn library(source: &str, folder: &Path) -> PathBuf {
-    let source = sources().join(source);
-    let name = source.file_stem().and_then(|name| name.to_str()).expect("a source has a name");
-    let path = folder.join(format!("lib{name}.so"));
-    cc(&source, &["-shared", "-fPIC"], &path).expect("a library of C")
+/// A library, which is linked with the driver if it calls it.
+pub fn library(source: &str, flags: &[&str], folder: &Path) -> Result<PathBuf, String> {
+    let driver = linked(compile::driver());
+    let shared = ["-shared", "-fPIC", "-Wl,--as-needed"].into_iter().chain(driver.iter().map(String::as_str));
+    let flags: Vec<&str> = shared.chain(flags.iter().copied()).collect();
+    cc(&sources().join(source), &flags, &folder.join(format!("lib{}.so", stem(source))))
 }
 
 /// Compiles C or C++.
@@ -83,8 +108,15 @@ fn cc(source: &Path, flags: &[&str], path: &Path) -> Result<PathBuf, String> {
     command.args([include(&sources()), include(&sources().join("../../standin"))]);
     // Libraries after what needs them.
     command.arg(source).args(flags).arg("-o").arg(path);
-    let output = command.output().map_err(|error| format!("`{compiler}` does not start: {error}"))?;
-    let said = String::from_utf8_lossy(&output.stderr);
-    assert!(output.status.success(), "`{compiler}` cannot build {}:\n{said}", source.display());
+    ran(command)?;
     Ok(path.to_owned())
+}
+
+/// Runs a compiler, which must not complain; what it prints.
+pub fn ran(mut command: Command) -> Result<String, String> {
+    let name = command.get_program().to_string_lossy().into_owned();
+    let output = command.output().map_err(|error| format!("`{name}` does not start: {error}"))?;
+    let said = String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.success(), "{command:?}:\n{said}");
+    Ok(String::from_utf8_lossy(&output.stdout).into_owned())
 }

@@ -2,6 +2,7 @@
 
 use crate::adversary::{Adversary, Expected};
 use crate::recording::{Process, Recording};
+use spool::Level;
 use std::path::Path;
 
 /// Bytes of an entry: process id, calls begun, calls ended, whose it is. `programs/adversary.h` has the same.
@@ -66,6 +67,9 @@ fn of_process(entry: &Entry, files: &[&Process], expected: Expected, level: &str
         (_, true) => return (entry.ended > 0).then(|| "it has no file".to_owned()),
         (_, false) => {}
     }
+    if let Some(file) = files.iter().find(|file| expected == Expected::Recorded && !is_at(file, level)) {
+        return Some(format!("it is recorded at level {:?}", file.level));
+    }
     // CUPTI records calls at this level, and its stand-in has none.
     if level == "calls" {
         return None;
@@ -88,6 +92,16 @@ fn of_process(entry: &Entry, files: &[&Process], expected: Expected, level: &str
     } else {
         None
     }
+}
+
+/// Whether it was recorded at that level to its end.
+fn is_at(process: &Process, level: &str) -> bool {
+    let expected = match level {
+        "light" => Level::Light,
+        "full" => Level::Full,
+        _ => Level::Calls,
+    };
+    process.level == Some(expected)
 }
 
 /// Launches that overlap another one of their thread, which cannot be.

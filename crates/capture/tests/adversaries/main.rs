@@ -5,13 +5,16 @@
 //! them, `programs` has their sources. A program states in its ledger (`programs/adversary.h`) how many calls each of its
 //! processes makes; `ledger` compares that with the spool.
 
+#[allow(dead_code, reason = "the stand-in's own tests use the rest")]
 #[path = "../standin/compile.rs"]
 mod compile;
+#[allow(dead_code, reason = "the stand-in's own tests use the rest")]
 #[path = "../standin/recording.rs"]
 mod recording;
 
 mod adversary;
 mod build;
+mod languages;
 mod ledger;
 mod packages;
 mod page;

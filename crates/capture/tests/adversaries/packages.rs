@@ -13,18 +13,24 @@ const PATIENCE: &str = "20";
 
 /// The file of a package whose name begins with `file`; why it cannot be had.
 pub fn file(package: &str, file: &str) -> Result<PathBuf, String> {
-    /// One at a time: several adversaries want the same.
-    static ONE: Mutex<()> = Mutex::new(());
-    let _one = ONE.lock();
     if let Some(found) = INSTALLED.iter().find_map(|folder| find(Path::new(folder), file, 0)) {
         return Ok(found);
     }
+    find(&root(package)?, file, 8).ok_or_else(|| format!("{package} has no {file}"))
+}
+
+/// Where a package is unpacked; why it cannot be had.
+pub fn root(package: &str) -> Result<PathBuf, String> {
+    /// One at a time: several adversaries want the same.
+    static ONE: Mutex<()> = Mutex::new(());
+    let _one = ONE.lock();
     let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("packages").join(package);
-    if !folder.join("unpacked").is_dir() {
+    let root = folder.join("unpacked");
+    if !root.is_dir() {
         unpack(package, &folder)
             .ok_or_else(|| format!("{package} is not installed and cannot be downloaded"))?;
     }
-    find(&folder, file, 8).ok_or_else(|| format!("{package} has no {file}"))
+    Ok(root)
 }
 
 fn unpack(package: &str, folder: &Path) -> Option<()> {

@@ -7,7 +7,17 @@ use std::sync::OnceLock;
 
 /// The files of the program.
 const SOURCES: [&str; 12] = [
-    "main", "allocator", "calls", "children", "facts", "handlers", "loading", "locks", "print", "scenes", "text",
+    "main",
+    "allocator",
+    "calls",
+    "children",
+    "facts",
+    "handlers",
+    "loading",
+    "locks",
+    "print",
+    "scenes",
+    "text",
     "threads",
 ];
 

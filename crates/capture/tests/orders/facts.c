@@ -56,6 +56,9 @@ static void write_fact(FILE *file, const char *name, unsigned long value) { fpri
 static void of_calls(FILE *file, const struct me *thread, int function) {
     unsigned long own = (unsigned long)thread->counts[function];
     unsigned long more = function == QUERY ? (unsigned long)thread->asked_by_handlers : 0;
+    if (thread->worker == -2) {
+        more = 1ul << 40;
+    }
     if (own + more > 0) {
         write_fact(file, "calls-thread", (unsigned long)thread->tid);
         write_fact(file, "calls-function", (unsigned long)function);

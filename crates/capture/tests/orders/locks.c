@@ -4,9 +4,10 @@
 static void make_mutex(pthread_mutex_t *mutex, enum kind kind) {
     pthread_mutexattr_t how;
     NEED(pthread_mutexattr_init(&how) == 0);
-    int type = kind == RECURSIVE ? PTHREAD_MUTEX_RECURSIVE
-               : kind == CHECKED ? PTHREAD_MUTEX_ERRORCHECK
-                                 : PTHREAD_MUTEX_NORMAL;
+    int type = kind == RECURSIVE  ? PTHREAD_MUTEX_RECURSIVE
+               : kind == ADAPTIVE ? PTHREAD_MUTEX_ADAPTIVE_NP
+               : kind == CHECKED  ? PTHREAD_MUTEX_ERRORCHECK
+                                  : PTHREAD_MUTEX_NORMAL;
     NEED(pthread_mutexattr_settype(&how, type) == 0);
     if (kind == ROBUST) {
         NEED(pthread_mutexattr_setrobust(&how, PTHREAD_MUTEX_ROBUST) == 0);
@@ -18,12 +19,23 @@ static void make_mutex(pthread_mutex_t *mutex, enum kind kind) {
     NEED(pthread_mutexattr_destroy(&how) == 0);
 }
 
+static void make_rwlock(pthread_rwlock_t *lock, enum kind kind) {
+    pthread_rwlockattr_t how;
+    NEED(pthread_rwlockattr_init(&how) == 0);
+    if (kind == FAIR_RWLOCK) {
+        NEED(pthread_rwlockattr_setkind_np(&how, PTHREAD_RWLOCK_PREFER_WRITER_NONRECURSIVE_NP) == 0);
+    }
+    NEED(pthread_rwlock_init(lock, &how) == 0);
+    NEED(pthread_rwlockattr_destroy(&how) == 0);
+}
+
 void make_lock(struct lock *lock) {
     switch (lock->kind) {
     case LOADER:
     case STORAGE:
     case OBJECTS: return;
-    case RWLOCK: NEED(pthread_rwlock_init(&lock->rwlock, NULL) == 0); return;
+    case RWLOCK:
+    case FAIR_RWLOCK: make_rwlock(&lock->rwlock, lock->kind); return;
     case SEMAPHORE: NEED(sem_init(&lock->semaphore, 0, 1) == 0); return;
     case MONITOR:
         NEED(pthread_mutex_init(&lock->monitor.mutex, NULL) == 0);
@@ -111,7 +123,8 @@ static int acquire_any(struct lock *lock, enum how how, int is_shared) {
     }
     switch (lock->kind) {
     case SEMAPHORE: return acquire_semaphore(&lock->semaphore, how);
-    case RWLOCK: errno = SENTINEL, result = acquire_rwlock(&lock->rwlock, how, is_shared); break;
+    case RWLOCK:
+    case FAIR_RWLOCK: errno = SENTINEL, result = acquire_rwlock(&lock->rwlock, how, is_shared); break;
     case MONITOR: errno = SENTINEL, result = acquire_monitor(lock, how); break;
     default: errno = SENTINEL, result = acquire_mutex(&lock->mutex, lock->kind, how);
     }
@@ -182,7 +195,8 @@ void release(int rank, int is_shared) {
     case LOADER:
     case STORAGE:
     case OBJECTS: NEED(0); return;
-    case RWLOCK: NEED(pthread_rwlock_unlock(&lock->rwlock) == 0); return;
+    case RWLOCK:
+    case FAIR_RWLOCK: NEED(pthread_rwlock_unlock(&lock->rwlock) == 0); return;
     case SEMAPHORE: NEED(sem_post(&lock->semaphore) == 0); return;
     case MONITOR:
         NEED(pthread_mutex_lock(&lock->monitor.mutex) == 0);
@@ -194,13 +208,20 @@ void release(int rank, int is_shared) {
     }
 }
 
+void abandon(int rank) {
+    leave_rank(rank);
+    leave(&program.locks[rank], 0);
+}
+
+int is_rwlock(int rank) { return program.locks[rank].kind == RWLOCK || program.locks[rank].kind == FAIR_RWLOCK; }
+
 uintptr_t recorded_address(const struct lock *lock) {
     return lock->kind == MONITOR ? (uintptr_t)&lock->monitor.condition : (uintptr_t)&lock->mutex;
 }
 
 enum recorded recorded_kind(const struct lock *lock) {
-    return lock->kind == RWLOCK      ? AS_RWLOCK
-           : lock->kind == SEMAPHORE ? AS_SEMAPHORE
-           : lock->kind == MONITOR   ? AS_CONDITION
-                                     : AS_MUTEX;
+    return lock->kind == RWLOCK || lock->kind == FAIR_RWLOCK ? AS_RWLOCK
+           : lock->kind == SEMAPHORE                        ? AS_SEMAPHORE
+           : lock->kind == MONITOR                          ? AS_CONDITION
+                                                            : AS_MUTEX;
 }

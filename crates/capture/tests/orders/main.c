@@ -17,11 +17,22 @@ _Noreturn void fail(const char *file, int line, const char *what) {
 }
 
 static sem_t never;
+static pthread_mutex_t shared_by_daemons = PTHREAD_MUTEX_INITIALIZER;
 
 static void *be_daemon(void *data) {
     (void)data;
     block_signals();
-    begin_thread(-1, 1);
+    begin_thread(-2, 1);
+    while (program.are_busy) {
+        pthread_mutex_t own = PTHREAD_MUTEX_INITIALIZER;
+        struct op step = {.what = CALLS, .how = LAUNCH, .number = 3}, walk = {.what = ITERATE, .number = 1, .body = &step};
+        run(&walk);
+        NEED(pthread_mutex_lock(&shared_by_daemons) == 0 && pthread_mutex_lock(&own) == 0);
+        void *volatile memory = malloc(100);
+        free(memory);
+        nap(200);
+        NEED(pthread_mutex_unlock(&own) == 0 && pthread_mutex_unlock(&shared_by_daemons) == 0);
+    }
     for (;;) {
         sem_wait(&never);
     }
@@ -95,6 +106,7 @@ static int end(void) {
     switch (program.ending) {
     case EXIT: exit(5);
     case UNDERSCORE_EXIT: _exit(6);
+    case LAST_THREAD: pthread_exit(NULL);
     case KILLED: kill(getpid(), SIGKILL); /* fall through */
     default: return 0;
     }

@@ -52,7 +52,8 @@ fn a_program_that_hangs_is_ended_and_shown() {
 fn a_false_fact_is_noticed() {
     let known = |recorded: &run::Recorded| !recorded.facts("wait-thread").is_empty();
     let seeded = (1..).map(Seeded::new);
-    let mut recorded = seeded.map(|seeded| seeded.record()).find(known).expect("some program knows of a wait");
+    let mut recorded =
+        seeded.map(|seeded| seeded.record()).find(known).expect("some program knows of a wait");
     check::check(&recorded);
     for name in ["wait-thread", "wait-address", "wait-kind", "wait-to", "calls-least"] {
         let facts = recorded.facts.clone();

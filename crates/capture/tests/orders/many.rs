@@ -94,8 +94,10 @@ impl fmt::Display for Outcomes {
 pub fn run(plan: &Plan) -> Outcomes {
     let begin = Instant::now();
     let outcomes = Mutex::new(Outcomes::default());
+    // The lock is held for the draw alone.
+    let draw = || next(plan, &mut outcomes.lock().expect("no thread panics with it"), begin);
     let work = || {
-        while let Some(seed) = next(plan, &mut outcomes.lock().expect("no thread panics with it"), begin) {
+        while let Some(seed) = draw() {
             let result = caught(|| Seeded::new(seed).run());
             add(&mut outcomes.lock().expect("no thread panics with it"), seed, result);
         }

@@ -49,7 +49,7 @@ int chance(struct random *random, int percent);
  * dlclose take the first, then the one of threads' storage, then the one of the list of objects; constructors and
  * destructors run under the first alone; pthread_create takes the second; dl_iterate_phdr calls back under the third.
  */
-enum kind { NORMAL, RECURSIVE, CHECKED, INHERITING, ROBUST, RWLOCK, SEMAPHORE, MONITOR, LOADER, STORAGE, OBJECTS };
+enum kind { NORMAL, ADAPTIVE, RECURSIVE, CHECKED, INHERITING, ROBUST, RWLOCK, FAIR_RWLOCK, SEMAPHORE, MONITOR, LOADER, STORAGE, OBJECTS };
 
 /* A lock with a rank: its place in `program.locks`. */
 struct lock {
@@ -89,13 +89,22 @@ enum what {
     ALLOCATE, /* malloc and free */
     COMPUTE,  /* `number` µs */
     NAP,      /* `number` µs */
-    SPAWN,    /* a thread that runs `body`, and its end; it calls the driver if `number`, ends by pthread_exit if `how` */
+    SPAWN,    /* a thread that runs `body`, and its end; `spawning` says more */
     CHILD,    /* a process, made as `how` says */
     RAISE,    /* a signal, to the thread itself or the first */
     MEET,     /* waits until the scene's holder is ready */
     WAIT,     /* waits in the scene */
     HOLD,     /* what the scene's waiter waits for: `body` meanwhile */
     CANCEL,   /* a thread that is cancelled while it waits, as `how` says */
+};
+
+/* In `how` of a SPAWN. */
+enum spawning {
+    THAT_CALLS = 1, /* the thread calls the driver */
+    THAT_EXITS = 2, /* it ends by pthread_exit */
+    THAT_DIES = 4,  /* it ends while it holds `lock`, a robust mutex */
+    WITH_TIME = 8,  /* it is joined by pthread_timedjoin_np */
+    WITH_CLOCK = 16 /* or by pthread_clockjoin_np */
 };
 
 /* How a CHILD is made. */
@@ -159,15 +168,16 @@ struct program {
     int scenes_count;
     struct scene scenes[MOST_SCENES];
     struct library libraries[MOST_LIBRARIES];
-    int is_hooked;    /* the allocator takes a mutex */
+    int is_hooked;    /* the allocator takes a mutex: 2 for one that sometimes sleeps with it */
     int has_timer;    /* µs between two SIGALRM, 0 for none */
     int restarts;     /* system calls go on after a signal */
     int init_lock;    /* held while the driver is initialized, -1 for none */
     int daemons;      /* threads that never end */
+    int are_busy;     /* they do not only wait */
     int ending;       /* how it ends, below */
 };
 
-enum ending { RETURN, EXIT, UNDERSCORE_EXIT, KILLED, ENDINGS };
+enum ending { RETURN, EXIT, UNDERSCORE_EXIT, KILLED, LAST_THREAD, ENDINGS };
 
 extern struct program program;
 
@@ -182,7 +192,7 @@ enum function { LAUNCH, COPY_OUT, COPY_IN, FILL, ALLOC, FREE, SYNC, QUERY, FUNCT
 /* A thread. */
 struct me {
     int tid;
-    int worker;  /* its number among the workers, -1 for others */
+    int worker;  /* its number among the workers, -1 for others, -2 for those that go on at the end */
     int calls;   /* it calls the driver */
     int held[MOST_LOCKS];
     int top;     /* highest rank that it holds, or `floor` */
@@ -213,6 +223,9 @@ struct timespec later(clockid_t clock, long ms);
 void make_lock(struct lock *lock);
 int acquire(int rank, enum how how, int is_shared);
 void release(int rank, int is_shared);
+/* The thread ends while it holds a lock. */
+void abandon(int rank);
+int is_rwlock(int rank);
 /* Whether a lock of the loader's may be waited for. */
 int may_enter(int rank);
 /* The loader holds its lock for the thread. */

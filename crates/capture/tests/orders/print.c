@@ -1,8 +1,8 @@
 /* The program as text, for those who look for the cause of a failure. */
 #include "orders.h"
 
-static const char *const kinds[] = {"normal", "recursive", "errorcheck", "inherit", "robust",
-                                    "rwlock", "semaphore", "monitor", "loader",
+static const char *const kinds[] = {"normal", "adaptive", "recursive", "errorcheck", "inherit", "robust",
+                                    "rwlock", "fair-rwlock", "semaphore", "monitor", "loader",
                                     "storage", "objects"};
 static const char *const ways[] = {"", " timed", " clocked", " tried", " impatient"};
 static const char *const functions[] = {"launch", "copy-out", "copy-in", "fill", "alloc", "free", "sync", "query"};
@@ -35,7 +35,13 @@ static void print_op(const struct op *op) {
     case ALLOCATE: printf("allocate %d", op->number); break;
     case COMPUTE: printf("compute %d us", op->number); break;
     case NAP: printf("nap %d us", op->number); break;
-    case SPAWN: printf("spawn%s", op->number ? " that calls" : ""); break;
+    case SPAWN:
+        printf("spawn%s%s%s", op->how & THAT_CALLS ? ", calls" : "", op->how & THAT_EXITS ? ", exits" : "",
+               op->how & WITH_TIME ? ", timed" : op->how & WITH_CLOCK ? ", clocked" : "");
+        if (op->how & THAT_DIES) {
+            printf(", dies with %d", op->lock);
+        }
+        break;
     case CHILD: printf("child by %s", children[op->how]); break;
     case RAISE: printf("raise"); break;
     case CANCEL: printf("cancel in %s", cancelled[op->how]); break;
@@ -59,8 +65,8 @@ void print_program(void) {
     for (int rank = 0; rank < program.locks_count; rank++) {
         printf(" %d %s%s", rank, kinds[program.locks[rank].kind], rank + 1 < program.locks_count ? "," : "\n");
     }
-    printf("hook %d, timer %d us, restarts %d, lock at init %d, daemons %d, ending %d\n", program.is_hooked,
-           program.has_timer, program.restarts, program.init_lock, program.daemons, program.ending);
+    printf("hook %d, timer %d us, restarts %d, lock at init %d, daemons %d busy %d, ending %d\n", program.is_hooked,
+           program.has_timer, program.restarts, program.init_lock, program.daemons, program.are_busy, program.ending);
     for (int at = 0; at < SHARED_LIBRARIES; at++) {
         printf("library %d: constructor\n", at);
         print_ops(program.libraries[at].constructor, 2);

@@ -185,19 +185,34 @@ struct spawned {
 
 static void *run_spawned(void *data) {
     struct spawned *spawned = data;
-    begin_thread(-1, spawned->op->number);
+    int how = spawned->op->how;
+    begin_thread(-1, (how & THAT_CALLS) != 0);
     me->top = me->floor = spawned->floor;
+    if (how & THAT_DIES) {
+        acquire(spawned->op->lock, PLAIN, 0);
+    }
     run(spawned->op->body);
+    if (how & THAT_DIES) {
+        abandon(spawned->op->lock);
+    }
     spawned->is_known = falls_asleep(&spawned->joiner);
     spawned->from = now_ns();
     if (spawned->is_known) {
         nap(LEAST);
     }
     spawned->to = now_ns();
-    if (spawned->op->how) {
+    if (how & THAT_EXITS) {
         pthread_exit(NULL);
     }
     return NULL;
+}
+
+static void join(pthread_t thread, int how) {
+    struct timespec until = later(how & WITH_CLOCK ? CLOCK_MONOTONIC : CLOCK_REALTIME, 600000);
+    int result = how & WITH_TIME    ? pthread_timedjoin_np(thread, NULL, &until)
+                 : how & WITH_CLOCK ? pthread_clockjoin_np(thread, NULL, CLOCK_MONOTONIC, &until)
+                                    : pthread_join(thread, NULL);
+    NEED(result == 0);
 }
 
 void spawn(struct op *op) {
@@ -205,7 +220,7 @@ void spawn(struct op *op) {
     struct spawned spawned = {.op = op, .floor = me->top};
     pthread_t thread = start(run_spawned, &spawned);
     __atomic_store_n(&spawned.joiner, me->tid, __ATOMIC_SEQ_CST);
-    NEED(pthread_join(thread, NULL) == 0);
+    join(thread, op->how);
     if (spawned.is_known && me->calls) {
         known_wait(me->tid, (uintptr_t)thread, AS_JOIN, spawned.from, spawned.to);
     }

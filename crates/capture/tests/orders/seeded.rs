@@ -25,7 +25,11 @@ impl Seeded {
         let listed = if is(16, 4) { "orders" } else { "nothing" };
         let stacks = if is(24, 4) { "0" } else { "100000" };
         let program = Seeded::program(binding, &seed.to_string(), LIMIT).at_level(level);
-        Seeded { program: program.with(spool::VAR_LOCKS, listed).with(spool::VAR_STACKS, stacks) }
+        let program = program.with(spool::VAR_LOCKS, listed).with(spool::VAR_STACKS, stacks);
+        // Room for a few threads only.
+        let program = if is(32, 10) { program.with(spool::VAR_MAX_SIZE, "327680") } else { program };
+        let program = if is(40, 10) { program.with(spool::VAR_KEEP, "last") } else { program };
+        Seeded { program }
     }
 
     /// A program that does not end by itself.
@@ -48,7 +52,10 @@ impl Seeded {
         let recorded = self.program.both();
         let outcome = &recorded.outcome;
         // 99 is what it fails with; each of these is a way in which it ends.
-        assert!(matches!(outcome.code, Some(0 | 5 | 6)) || outcome.signal == Some(libc::SIGKILL), "{outcome:?}");
+        assert!(
+            matches!(outcome.code, Some(0 | 5 | 6)) || outcome.signal == Some(libc::SIGKILL),
+            "{outcome:?}"
+        );
         assert!(outcome.stdout.ends_with("ended\n") && outcome.stderr.is_empty(), "{outcome:?}");
         check::check(&recorded)
     }

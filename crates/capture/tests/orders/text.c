@@ -78,7 +78,7 @@ static enum how some_way(void) {
     return ways[below(&dice, sizeof ways / sizeof *ways)];
 }
 
-static int is_shared(int rank) { return program.locks[rank].kind == RWLOCK && chance(&dice, 60); }
+static int is_shared(int rank) { return is_rwlock(rank) && chance(&dice, 60); }
 
 static struct op *acquire_some(struct context context) {
     enum how how = some_way();
@@ -138,10 +138,17 @@ static struct op *spawn_some(struct context context) {
     threads_left--;
     struct op *op = make(SPAWN);
     /* The thread holds nothing, but a thread that waits for its end does. */
-    struct context within = {.top = context.top, .depth = context.depth + 1, .calls = chance(&dice, 60),
-                             .loads = MOST_LIBRARIES};
-    op->number = within.calls = within.calls && context.calls;
-    op->how = may_take(&context, program.loader) && chance(&dice, 30);
+    struct context within = {.top = context.top, .depth = context.depth + 1, .loads = MOST_LIBRARIES};
+    within.calls = chance(&dice, 60) && context.calls;
+    op->how = (within.calls ? THAT_CALLS : 0) | (int[]){0, 0, WITH_TIME, WITH_CLOCK}[below(&dice, 4)];
+    if (may_take(&context, program.loader) && chance(&dice, 30)) {
+        op->how |= THAT_EXITS;
+    }
+    int lock = some_lock(&within, within.top);
+    if (lock >= 0 && program.locks[lock].kind == ROBUST) {
+        op->how |= THAT_DIES, op->lock = lock;
+        within = holding(within, lock);
+    }
     op->body = steps(within, 1 + below(&dice, 3));
     return op;
 }
@@ -218,8 +225,8 @@ static struct op *steps(struct context context, int count) {
 }
 
 static void make_locks(void) {
-    static const enum kind kinds[] = {NORMAL, NORMAL, NORMAL, RECURSIVE, CHECKED, INHERITING, ROBUST,
-                                      RWLOCK, RWLOCK, SEMAPHORE, MONITOR};
+    static const enum kind kinds[] = {NORMAL, NORMAL, NORMAL, ADAPTIVE, RECURSIVE, CHECKED, INHERITING, ROBUST,
+                                      ROBUST, RWLOCK, RWLOCK, FAIR_RWLOCK, SEMAPHORE, MONITOR};
     program.locks_count = 5 + below(&dice, MOST_LOCKS - 4);
     for (int rank = 0; rank < program.locks_count; rank++) {
         program.locks[rank].kind = kinds[below(&dice, sizeof kinds / sizeof *kinds)];
@@ -285,7 +292,8 @@ static void cast(struct scene *scene) {
         scene->waiters[at] = order[1 + at];
     }
     int needs_calls = scene->awaited == OF_COPY || scene->awaited == OF_ALLOCATION;
-    if (needs_calls && !program.calls_driver[scene->waiters[0]]) {
+    int both_call = program.calls_driver[scene->waiters[0]] && !program.is_early[scene->holder];
+    if (needs_calls && !both_call) {
         scene->awaited = OF_FLAG;
     }
 }
@@ -301,8 +309,7 @@ static void draw_lock(struct scene *scene) {
         scene->awaited = OF_EVENT;
         return;
     }
-    int is_rwlock = program.locks[scene->lock].kind == RWLOCK;
-    int shared = is_rwlock ? below(&dice, 3) : 0;
+    int shared = is_rwlock(scene->lock) ? below(&dice, 3) : 0;
     scene->is_shared[0] = shared == 1, scene->is_shared[1] = shared == 2;
     scene->how = (int[]){PLAIN, PLAIN, TIMED, CLOCKED}[below(&dice, 4)];
 }
@@ -359,11 +366,15 @@ static void make_libraries(void) {
 }
 
 static void draw_circumstances(void) {
-    program.is_hooked = chance(&dice, 40);
+    program.is_hooked = chance(&dice, 40) ? 1 + below(&dice, 2) : 0;
     program.has_timer = chance(&dice, 30) ? 500 + below(&dice, 2500) : 0;
     program.restarts = chance(&dice, 50);
     program.daemons = chance(&dice, 25) ? 1 + below(&dice, 2) : 0;
+    program.are_busy = chance(&dice, 50);
     program.ending = (enum ending)below(&dice, ENDINGS);
+    if (program.daemons && program.ending == LAST_THREAD) {
+        program.ending = EXIT;
+    }
     children_left = chance(&dice, 40) ? 1 + below(&dice, 3) : 0;
     threads_left = below(&dice, 8);
     next_library = SHARED_LIBRARIES;

@@ -126,7 +126,6 @@ pub fn driver() -> &'static Path {
 }
 
 /// Everything in C, built.
-#[allow(dead_code, reason = "some tests have programs of their own")]
 pub fn built() -> &'static Built {
     static BUILT: OnceLock<Built> = OnceLock::new();
     BUILT.get_or_init(|| {

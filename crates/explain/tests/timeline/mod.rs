@@ -174,7 +174,7 @@ impl Builder {
 
     fn process(&mut self, pid: i64) -> ProcessId {
         let processes = &mut self.trace.processes;
-        *self.processes.entry(pid).or_insert_with(|| processes.push(Process { pid, name: Sym::EMPTY }))
+        *self.processes.entry(pid).or_insert_with(|| processes.push(Process { pid, ..Process::default() }))
     }
 
     /// `A`, `A@2` (process 2), `A/1` (device 1).

@@ -82,7 +82,10 @@ impl<'a> Words<'a> {
         let Trace { processes, threads, devices, .. } = trace;
         let processes_table = Table::new("processes", processes.len())
             .int("pid", |row| Some(processes.pid[row]))
-            .text("name", |row| trace.text(processes.name[row]));
+            .text("name", |row| trace.text(processes.name[row]))
+            .int("parent_pid", |row| {
+                processes.parent[row].some().map(|parent| processes.pid[parent.index()])
+            });
         let threads_table = Table::new("threads", threads.len())
             .int("pid", move |row| self.pid(ThreadId::new(row)))
             .int("tid", |row| Some(threads.tid[row]))

@@ -71,7 +71,11 @@ fn keep(outcome: Outcome, target: Target, arguments: &Record, color: Color) {
         eprintln!("holdup: {note}");
     }
     if outcome.spool.is_empty() {
-        eprintln!("holdup: nothing was recorded: no process of the program used CUDA");
+        let why = match outcome.unrecorded {
+            0 => "no process of the program used CUDA",
+            _ => "every process that used CUDA was refused",
+        };
+        eprintln!("holdup: nothing was recorded: {why}");
         return;
     }
     match save(&outcome, target, arguments) {
@@ -95,6 +99,7 @@ fn save(outcome: &Outcome, target: Target, arguments: &Record) -> Result<Vec<(Tr
         (trace.meta.rank, trace.meta.world_size) = rank(|name| std::env::var(name).ok());
     }
     trace.meta.notes.extend(outcome.notes.iter().cloned());
+    trace.meta.lost.records("process that could not make its file", outcome.unrecorded);
     trace.meta.notes.extend(beginning(outcome, &trace));
     if let Status::Signaled(signal) = outcome.status {
         trace.meta.notes.push(format!("the program was ended by signal {signal}"));

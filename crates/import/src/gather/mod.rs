@@ -96,11 +96,20 @@ fn is_spool(directory: &Path) -> bool {
 
 /// Reads all files of a spool.
 pub(crate) fn import(directory: &Path, progress: &mut dyn FnMut(Progress)) -> Result<Trace, Problem> {
-    let mut maps = Vec::new();
+    let (mut maps, mut closed) = (Vec::new(), Vec::new());
     for path in files(directory)? {
-        maps.push((path.clone(), map(&path)?));
+        match map(&path) {
+            Ok(map) => maps.push((path, map)),
+            Err(Problem::Io(error)) if error.kind() == std::io::ErrorKind::PermissionDenied => {
+                closed.push((path, error));
+            }
+            Err(problem) => return Err(problem),
+        }
     }
     if maps.is_empty() {
+        if let Some((_, error)) = closed.pop() {
+            return Err(error.into());
+        }
         return Err(Problem::NotATrace {
             what: "a directory without a recording: no process of the program used CUDA".to_owned(),
             what_to_do: "name the file or spool itself",
@@ -123,7 +132,13 @@ pub(crate) fn import(directory: &Path, progress: &mut dyn FnMut(Progress)) -> Re
         requests: spool::requests(&shared),
         unrecorded_children: spool::unrecorded_children(&shared),
     };
-    Ok(gather(&contents, Some(&shared), &mut Symbols::of_owner(directory), progress))
+    let mut trace = gather(&contents, Some(&shared), &mut Symbols::of_owner(directory), progress);
+    for (path, _) in closed {
+        trace.meta.lost.record("spool file that cannot be read");
+        let pid = name(&path).split('-').next().unwrap_or_default().to_owned();
+        trace.meta.notes.push(format!("process {pid}: its records cannot be read: it ran as another user"));
+    }
+    Ok(trace)
 }
 
 /// Reads one file of a spool, without any other file.
@@ -218,6 +233,8 @@ struct Gather<'a> {
     times: Vec<Time>,
     /// All that ended later is recorded, ns; `None` where nothing was overwritten.
     complete_from: Option<Ns>,
+    /// The ids of the processes that started these.
+    parents: Vec<(ProcessId, u32)>,
 }
 
 /// The state of reading one process's file.
@@ -279,6 +296,7 @@ impl<'a> Gather<'a> {
             requested: None,
             times: Vec::new(),
             complete_from: None,
+            parents: Vec::new(),
         }
     }
 
@@ -288,6 +306,7 @@ impl<'a> Gather<'a> {
         }
         let row = self.ids.process(&mut self.trace, number);
         self.trace.processes.pid[row.index()] = file.pid().into();
+        self.parents.push((row, file.parent()));
         self.places.next_process(file.pid(), file.began().saturating_add(file.unix_offset()));
         let (chunks, damage) = file.chunks();
         let (first_call, first_op) = (self.trace.calls.len(), self.trace.ops.len());
@@ -362,6 +381,15 @@ impl<'a> Gather<'a> {
         }
     }
 
+    /// Finds the processes that started others: a child may use CUDA before them. Of several images of one, the last.
+    fn find_parents(&mut self) {
+        let processes = &mut self.trace.processes;
+        for (row, parent) in std::mem::take(&mut self.parents) {
+            let is_it = |id: &ProcessId| *id != row && processes.pid[id.index()] == i64::from(parent);
+            processes.parent[row.index()] = processes.ids().rfind(is_it).unwrap_or_default();
+        }
+    }
+
     /// Adds a note unless the trace already has it.
     fn note(&mut self, note: String) {
         let notes = &mut self.trace.meta.notes;
@@ -371,6 +399,7 @@ impl<'a> Gather<'a> {
     }
 
     fn finish(mut self) -> Trace {
+        self.find_parents();
         self.cut();
         self.number_gpus();
         let Gather { mut trace, mut places, complete, .. } = self;

@@ -222,6 +222,23 @@ fn images_of_one_process_are_separate() {
     assert!(calls[0] < 4 && calls[2] >= 4, "{calls:?}");
 }
 
+#[test]
+fn processes_know_which_one_started_them() {
+    let process = |pid: u32, parent: u32, began: i64| {
+        let mut build = Build::new(pid, Level::Light);
+        wrapped(&mut build, "cuMemcpyDtoHAsync", pid, 100, 900);
+        build.set(offset_of!(FileHeader, parent), &parent.to_ne_bytes());
+        build.set(offset_of!(FileHeader, monotonic_ns), &began.to_ne_bytes());
+        build.finish()
+    };
+    // The first to use CUDA is a child; the shell that started their parent is in no file.
+    let trace = read(&[process(8, 7, 10), process(7, 2, 20), process(9, 8, 30)]);
+    let parent =
+        |row: usize| trace.processes.parent[row].some().map(|parent| trace.processes.pid[parent.index()]);
+    assert_eq!(trace.processes.pid, [8, 7, 9]);
+    assert_eq!([0, 1, 2].map(parent), [Some(7), None, Some(8)]);
+}
+
 /// The file of a process that runs a kernel on each of its GPUs, which it knows by UUID and PCI bus; 0 for unknown.
 fn on_gpus(began: i64, gpus: &[(u64, u32)]) -> Vec<u8> {
     let mut build = Build::new(7, Level::Full);

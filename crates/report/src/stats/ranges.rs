@@ -5,10 +5,13 @@ use crate::labels::Chosen;
 use std::collections::BTreeMap;
 use trace::{Api, CallId, Ns, RangeKind, Sym, ThreadId, Trace, Within};
 
+/// Threads, starts and ends.
+type Intervals = Vec<(ThreadId, Ns, Ns)>;
+
 /// The program's own ranges (NVTX, `record_function`) by domain and name, most time first, with the calls that their threads made
 /// within and the GPU time that these asked for. A range within one of its own name counts with it, its calls once.
 pub(super) fn ranges(trace: &Trace, chosen: &Chosen<'_>, cut: impl Fn(Ns, Ns) -> (Ns, Ns)) -> Vec<RangeRow> {
-    let mut names: BTreeMap<(Sym, Sym), Vec<(ThreadId, Ns, Ns)>> = BTreeMap::new();
+    let mut names: BTreeMap<(Sym, Sym), Intervals> = BTreeMap::new();
     let ranges = &trace.ranges;
     for at in (0..ranges.len()).filter(|at| ranges.kind[*at] == RangeKind::User && chosen.range(*at)) {
         let (start, end) = cut(ranges.start[at], ranges.end[at]);
@@ -18,7 +21,7 @@ pub(super) fn ranges(trace: &Trace, chosen: &Chosen<'_>, cut: impl Fn(Ns, Ns) ->
         return Vec::new();
     }
     let calls = Calls::new(trace, chosen);
-    let row = |((domain, name), intervals): ((Sym, Sym), Vec<(ThreadId, Ns, Ns)>)| {
+    let row = |((domain, name), intervals): ((Sym, Sym), Intervals)| {
         let total_ns = intervals.iter().fold(0, |sum: Ns, (_, start, end)| sum.saturating_add(end - start));
         let count = intervals.len() as u64;
         let mut row = RangeRow {

@@ -190,7 +190,8 @@ fn place(trace: &mut Trace, dice: &mut Dice) {
 }
 
 fn hardware(trace: &mut Trace, dice: &mut Dice) {
-    trace.processes.push(Process { pid: dice.number(), name: dice.text() });
+    let parent = dice.row(trace.processes.len(), ProcessId::NONE, ProcessId::new);
+    trace.processes.push(Process { pid: dice.number(), name: dice.text(), parent });
     let process = dice.row(trace.processes.len(), ProcessId::NONE, ProcessId::new);
     trace.threads.push(Thread {
         process,
@@ -364,7 +365,7 @@ fn argument(trace: &mut Trace, dice: &mut Dice) {
 pub fn one_of_each() -> Trace {
     let mut trace = Trace::default();
     let name = trace.strings.intern("name");
-    let process = trace.processes.push(Process { pid: 1, name });
+    let process = trace.processes.push(Process { pid: 1, name, ..Process::default() });
     let thread = trace.threads.push(Thread { process, tid: 2, name, ..Thread::default() });
     let device = trace.devices.push(Device { name, ..Device::default() });
     let context = trace.contexts.push(Context { process, device, number: 1 });

@@ -30,7 +30,8 @@ pub fn host_trace(
     let (mut callers, mut calls) = (Vec::new(), Vec::new());
     for (process, heard) in workload.processes.iter().zip(heard) {
         let name = trace.strings.intern(&process.name);
-        let row = trace.processes.push(trace::Process { pid: heard.pid.into(), name });
+        let row =
+            trace.processes.push(trace::Process { pid: heard.pid.into(), name, ..trace::Process::default() });
         let mut contexts = Vec::new();
         for (context, number) in process.contexts.iter().zip(1..) {
             let device = device_rows.get(&context.device).copied().unwrap_or(trace::DeviceId::NONE);

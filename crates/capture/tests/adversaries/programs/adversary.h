@@ -89,7 +89,8 @@ static inline void nap_us(long us) {
 
 /* A launch within which the driver takes so long. */
 static inline void slow_call(int ms) {
-    STANDIN(standin_plan)((struct standin_plan){.ms = ms});
+    struct standin_plan plan = {0, 0, 0, ms};
+    STANDIN(standin_plan)(plan);
     calls(1);
 }
 

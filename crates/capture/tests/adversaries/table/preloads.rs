@@ -47,6 +47,21 @@ pub const ALL: &[Adversary] = &[
         &[JEMALLOC, Built(LOOKS_UP), Built(SHARES)],
         "jemalloc and two tools are preloaded together",
     ),
+    beside("audited", &[], "an audit library of the loader (`LD_AUDIT`) sees each function that is bound")
+        .libraries(&["preloads/audits.c"])
+        .environment(&[("LD_AUDIT", "libaudits.so")]),
+    beside("bound_at_once", &[], "all functions are bound at the start (`LD_BIND_NOW`)")
+        .environment(&[("LD_BIND_NOW", "1")]),
+    beside("own_functions", &[], "the program itself has a `dlsym`, a `malloc` and a `pthread_mutex_lock`")
+        .flags(&["-DOWN_FUNCTIONS", "-rdynamic"]),
+    beside(
+        "patches_itself",
+        &[],
+        "the program puts a function of its own in place of the driver's while it runs",
+    )
+    .flags(&["-DPATCHES", "-Wl,-z,lazy", "-Wl,-z,norelro", "-no-pie"]),
+    beside("gprof", &[], "built with gprof's counters (`-pg`)").flags(&["-pg"]),
+    beside("gcov", &[], "built with gcov's counters (`--coverage`)").flags(&["--coverage"]),
     beside("address_sanitizer", &[], "built with AddressSanitizer")
         .flags(&["-fsanitize=address"])
         .environment(QUIET),

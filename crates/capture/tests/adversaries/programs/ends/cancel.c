@@ -89,7 +89,9 @@ int main(int count, char **words) {
         pthread_t thread = started(is_cancelled, NULL);
         AWAIT(is_ready);
         nap_us(1000 + at * 100);
-        CHECK(pthread_cancel(thread) == 0 && pthread_join(thread, &result) == 0 && result == PTHREAD_CANCELED);
+        CHECK(pthread_cancel(thread) == 0);
+        CHECK(pthread_join(thread, &result) == 0);
+        CHECK(result == PTHREAD_CANCELED);
         calls(10);
     }
     printf("cleaned %d\n", cleaned);
