@@ -152,3 +152,42 @@ pub unsafe extern "C-unwind" fn dlclose(library: *mut c_void) -> c_int {
     interpose::unloaded(look());
     result
 }
+
+/// `dladdr`: a wrapper is what it stands for. Programs ask so where the driver is.
+///
+/// # Safety
+///
+/// As the C library's.
+#[unsafe(no_mangle)]
+pub unsafe extern "C-unwind" fn dladdr(address: *const c_void, found: *mut c_void) -> c_int {
+    type Dladdr = unsafe extern "C-unwind" fn(*const c_void, *mut c_void) -> c_int;
+    let real = c_library::real(Real::Dladdr);
+    if real.is_null() {
+        return 0;
+    }
+    let address = interpose::unwrapped(address.cast_mut());
+    // SAFETY: the C library's function, with the caller's own arguments but the address.
+    unsafe { std::mem::transmute::<*mut c_void, Dladdr>(real)(address, found) }
+}
+
+/// `dladdr1`, as [`dladdr`].
+///
+/// # Safety
+///
+/// As the C library's.
+#[unsafe(no_mangle)]
+pub unsafe extern "C-unwind" fn dladdr1(
+    address: *const c_void,
+    found: *mut c_void,
+    more: *mut *mut c_void,
+    what: c_int,
+) -> c_int {
+    type Dladdr1 = unsafe extern "C-unwind" fn(*const c_void, *mut c_void, *mut *mut c_void, c_int) -> c_int;
+    let real = c_library::real(Real::Dladdr1);
+    if real.is_null() {
+        return 0;
+    }
+    let address = interpose::unwrapped(address.cast_mut());
+    // SAFETY: as above.
+    unsafe { std::mem::transmute::<*mut c_void, Dladdr1>(real)(address, found, more, what) }
+}

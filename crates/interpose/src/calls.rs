@@ -51,7 +51,7 @@ fn is_thunk(function: *mut c_void) -> bool {
 pub fn unwrapped(function: *mut c_void) -> *mut c_void {
     let at = THUNKS.iter().position(|thunk| *thunk as *mut c_void == function);
     let real = at.and_then(|at| WRAPPED.get(at)).map(Wrapped::real);
-    real.or_else(|| queries::real_of(function)).unwrap_or(function)
+    real.or_else(|| queries::real_of(function)).or_else(|| launches::real_of(function)).unwrap_or(function)
 }
 
 /// The wrapper in that place.

@@ -109,6 +109,13 @@ pub fn thunk_of(real: *mut c_void) -> Option<*mut c_void> {
     known().iter().position(|wrapped| wrapped.real() == real).and_then(thunk_at)
 }
 
+/// The launch that a wrapper stands for.
+pub fn real_of(thunk: *mut c_void) -> Option<*mut c_void> {
+    let thunks = &hooks()?.launches.0;
+    let at = thunks.iter().position(|known| *known as *mut c_void == thunk)?;
+    known().get(at).map(Wrapped::real)
+}
+
 /// Whether a function is one of them.
 pub fn is_thunk(function: *mut c_void) -> bool {
     hooks().is_some_and(|hooks| hooks.launches.0.iter().any(|thunk| *thunk as *mut c_void == function))

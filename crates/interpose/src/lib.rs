@@ -316,6 +316,12 @@ pub fn set_recording(on: bool) {
     OWN.recording.store(on, Release);
 }
 
+/// From now on nothing is recorded and no hook called, for good.
+pub fn stop() {
+    set_recording(false);
+    OWN.hooks.store(std::ptr::null_mut(), Release);
+}
+
 #[inline]
 fn is_recording() -> bool {
     OWN.recording.load(Relaxed)
@@ -355,8 +361,8 @@ pub unsafe fn forget() {
     gil::forget_all();
     // SAFETY: the caller's promise.
     unsafe {
-        thread::forget_all();
         pending::forget_all();
+        thread::forget_all();
         loader::forget_all();
     }
     objects::forget_all();
