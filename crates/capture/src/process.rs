@@ -9,7 +9,7 @@ use interpose::OWN_WORDS;
 use spool::{ALIGN, CHUNK_MAGIC, ChunkHeader, FileHeader, Full, Level, MAGIC, Ring, Shared};
 use std::ops::Deref;
 use std::ptr::null_mut;
-use std::sync::atomic::Ordering::{Acquire, Relaxed, Release};
+use std::sync::atomic::Ordering::{AcqRel, Acquire, Relaxed, Release};
 use std::sync::atomic::{AtomicBool, AtomicI64, AtomicPtr, AtomicU32, AtomicU64};
 
 /// What every recorded call looks at, in the cache line of what `interpose` looks at. Zeros are valid, and what a child finds
@@ -361,13 +361,23 @@ pub fn count_unrecorded_child() {
     }
 }
 
-/// The recording ends here, for this reason, while the program goes on: what follows counts as lost.
+/// The header of a recording that ended before the program; null for none.
+static STOPPED: AtomicPtr<FileHeader> = AtomicPtr::new(null_mut());
+
+/// The recording ends here, for this reason, while the program goes on.
 pub fn stop(why: Full) {
     if let Some(header) = header() {
-        header.unwritten.fetch_add(1, Relaxed);
         _ = header.full.compare_exchange(0, why as u32, Relaxed, Relaxed);
         finish();
-        STATE.header.store(null_mut(), Release);
+        STOPPED.store(STATE.header.swap(null_mut(), AcqRel), Release);
+    }
+}
+
+/// Counts a call that comes after the recording was stopped, if it was.
+pub fn count_after_stop() {
+    // SAFETY: published mappings are never unmapped.
+    if let Some(header) = unsafe { STOPPED.load(Acquire).as_ref() } {
+        header.dropped.fetch_add(1, Relaxed);
     }
 }
 
@@ -386,6 +396,7 @@ pub fn unix_offset() -> i64 {
 /// In a fork's child: the file is the parent's.
 pub fn forget() {
     STATE.header.store(null_mut(), Release);
+    STOPPED.store(null_mut(), Relaxed);
     windows::forget();
     RING.forget();
     NUMBER.store(0, Relaxed);

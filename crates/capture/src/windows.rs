@@ -25,7 +25,11 @@ struct Window {
 }
 
 static WINDOWS: [Window; MOST] = [const {
-    Window { address: AtomicPtr::new(null_mut()), offset: AtomicU64::new(0), reserved: AtomicBool::new(false) }
+    Window {
+        address: AtomicPtr::new(null_mut()),
+        offset: AtomicU64::new(0),
+        reserved: AtomicBool::new(false),
+    }
 }; MOST];
 /// The window that is being cut, times [`STEP`], plus the pieces that are cut off.
 static CURSOR: AtomicU64 = AtomicU64::new(PIECES);

@@ -54,6 +54,13 @@ pub fn unwrapped(function: *mut c_void) -> *mut c_void {
     real.or_else(|| queries::real_of(function)).or_else(|| launches::real_of(function)).unwrap_or(function)
 }
 
+/// The number of the function that a wrapper stands for, as [`crate::Hooks::number`] gave it.
+pub fn wrapped_number(function: *mut c_void) -> Option<u32> {
+    let at = THUNKS.iter().position(|thunk| *thunk as *mut c_void == function);
+    let number = at.and_then(|at| WRAPPED.get(at)).map(Wrapped::number);
+    number.or_else(|| queries::number_of(function)).or_else(|| launches::number_of(function))
+}
+
 /// The wrapper in that place.
 fn thunk_of(at: usize) -> Option<*mut c_void> {
     THUNKS.get(at).map(|thunk| *thunk as *mut c_void)

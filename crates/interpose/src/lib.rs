@@ -54,7 +54,7 @@ mod thread;
 mod unwind_table;
 mod wrapped;
 
-pub use calls::{unwrapped, wrap};
+pub use calls::{unwrapped, wrap, wrapped_number};
 pub use clock::{Moment, Ns, Ticks, moment, monotonic, now};
 pub use exports::wrap_driver;
 pub use imports::{wrap_imports, wrap_late_imports};
@@ -316,10 +316,10 @@ pub fn set_recording(on: bool) {
     OWN.recording.store(on, Release);
 }
 
-/// From now on nothing is recorded and no hook called, for good.
+/// From now on nothing is recorded and no thread known, for good: calls come to [`Hooks::idle`] alone.
 pub fn stop() {
     set_recording(false);
-    OWN.hooks.store(std::ptr::null_mut(), Release);
+    own::know_no_thread();
 }
 
 #[inline]
