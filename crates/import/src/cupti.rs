@@ -29,17 +29,17 @@ const COPY: [CopyKind; 11] = [
 const SYNC: [SyncKind; 5] =
     [SyncKind::Unknown, SyncKind::Event, SyncKind::StreamWaitEvent, SyncKind::Stream, SyncKind::Context];
 
-/// As [`memory`]; `None` for a number that is none of them.
+/// Like [`memory`]; `None` for a number that is none of them.
 pub(crate) fn known_memory(number: u32) -> Option<MemoryKind> {
     MEMORY.get(number as usize).copied()
 }
 
-/// As [`copy`]; `None` for a number that is none of them.
+/// Like [`copy`]; `None` for a number that is none of them.
 pub(crate) fn known_copy(number: u32) -> Option<CopyKind> {
     COPY.get(number as usize).copied()
 }
 
-/// As [`sync`]; `None` for a number that is none of them.
+/// Like [`sync`]; `None` for a number that is none of them.
 pub(crate) fn known_sync(number: u32) -> Option<SyncKind> {
     SYNC.get(number as usize).copied()
 }

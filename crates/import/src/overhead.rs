@@ -19,7 +19,7 @@ pub(crate) fn cupti(kind: i64) -> &'static str {
     known_cupti(kind).unwrap_or(NAMES[0])
 }
 
-/// As [`cupti`]; `None` for a value that is none of them.
+/// Like [`cupti`]; `None` for a value that is none of them.
 pub(crate) fn known_cupti(kind: i64) -> Option<&'static str> {
     match kind {
         0 | 1 => Some(NAMES[kind as usize]),

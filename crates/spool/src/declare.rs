@@ -69,7 +69,7 @@ macro_rules! record {
 /// a [`Home`], the table of the trace that has it in the end (`meta` and `strings` are the trace's, too), and its fixed
 /// part, a struct. One that has its struct elsewhere ends with `;`.
 ///
-/// Of this are made the enum [`crate::Kind`], one enum for each step, and [`crate::Step`], which has them. Each step of the importer
+/// The macro makes the enum [`crate::Kind`], one enum for each step, and [`crate::Step`], which has them. Each step of the importer
 /// matches all of its own enum: a kind without a reader does not compile.
 macro_rules! kinds {
     ($(
@@ -90,7 +90,7 @@ macro_rules! kinds {
         )*)*
 
         /// The kind of a record.
-        // That all numbers differ, the compiler checks.
+        // The compiler refuses two variants of one number.
         #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
         #[repr(u16)]
         pub enum Kind {
@@ -220,9 +220,9 @@ pub enum Life {
 /// Which files have records of a kind.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Home {
-    /// Those that processes write about themselves.
+    /// The files that processes write about themselves.
     Own,
-    /// Those that `record` writes about processes, [`WATCH_SUFFIX`](crate::WATCH_SUFFIX).
+    /// The files that `record` writes about processes, [`WATCH_SUFFIX`](crate::WATCH_SUFFIX).
     Beside,
     /// Both.
     Either,

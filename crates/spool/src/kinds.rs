@@ -15,7 +15,7 @@ kinds! {
 
         /// Both clocks at one moment.
         Clock = 20 (Passes, Own, "meta") {
-            /// What the records' clock showed.
+            /// Time of the records' clock.
             ticks: i64,
             /// `CLOCK_MONOTONIC`, ns.
             ns: i64,
@@ -50,7 +50,7 @@ kinds! {
             start: i64,
             /// Return, ticks.
             end: i64,
-            /// What it returned.
+            /// Its result.
             result: i32,
             /// `call::COPY` and other facts about the call, as far as its arguments show.
             flags: u32,
@@ -58,7 +58,7 @@ kinds! {
             bytes: u64,
             /// Stream handle; 0 is the default stream.
             stream: u64,
-            /// What else its arguments say in 32 bits: of a launch [`grid_fact`](crate::grid_fact), of a call with an event
+            /// Another fact of its arguments in 32 bits: of a launch [`grid_fact`](crate::grid_fact), of a call with an event
             /// [`event_fact`](crate::event_fact); 0 for none.
             fact: u32,
             /// CUPTI's correlation id, where it told it; else 0.
@@ -199,7 +199,7 @@ kinds! {
             correlation: u32,
             /// Kernel's id of the calling thread.
             tid: u32,
-            /// What it returned.
+            /// Its result.
             result: i32,
             /// 1 for the runtime, 0 for the driver.
             runtime: u32,
@@ -372,7 +372,7 @@ kinds! {
             start: i64,
             /// Its return, ticks.
             end: i64,
-            /// What the thread's last stack took, ticks, from that call's return until it was written; 0 for the first one.
+            /// Duration of the thread's last stack, ticks, from that call's return until it was written; 0 for the first one.
             last: i64,
             /// Python frames.
             python: u64,
@@ -470,7 +470,7 @@ kinds! {
         }
     }
 
-    /// What `record` sees of a process from outside. `watched.rs` reads it.
+    /// Looks of `record` at a process from outside. `watched.rs` reads them.
     Watched {
         /// A part of a thread's life: how long it ran, was ready to, and was blocked (the rest). Rows of a thread do not
         /// overlap. The writer may lengthen a thread's last row in place. `tag`: id of the name of the system call that the
@@ -492,7 +492,7 @@ kinds! {
             state: u32,
         }
 
-        /// What the process may have of the processors. The writer may lengthen the last one in place.
+        /// The processors that the process may use. The writer may lengthen the last one in place.
         Limits = 41 (Passes, Beside, "limits") {
             /// Start, ns.
             start: i64,
@@ -515,7 +515,7 @@ kinds! {
             python: u32,
         }
 
-        /// What the threads of the process do at a moment. `tag`: number of [`crate::Glance`]s that follow. A thread without one
+        /// The places and states of the process's threads at a moment. `tag`: number of [`crate::Glance`]s that follow. A thread without one
         /// has the same stack and state as at the [`Look`] before: it has not run since. One with glances of threads that
         /// ended only says so, and is no sample of the others.
         Look = 43 (Passes, Beside, "samples") {
@@ -538,7 +538,7 @@ kinds! {
             tid: u64,
         }
 
-        /// What could not be seen of the process until then; the last one of a file counts.
+        /// Gaps in the looks at the process until then; the latest one of a file counts.
         Unseen = 44 (Passes, Beside, "meta") {
             /// When, ns.
             at: i64,

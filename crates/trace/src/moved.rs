@@ -6,14 +6,14 @@ use crate::{CallId, Moment, Ns, OpId, Sym, Trace, WaitId};
 
 macro_rules! per_table {
     ($($(#[$doc:meta])* $field:ident $columns:ident $id:ident;)*) => {
-        /// Something of each table.
+        /// A value for each table.
         #[derive(Clone, Default)]
         pub(crate) struct Tables<T> {
             $($(#[$doc])* pub $field: T,)*
         }
 
         impl<T> Tables<T> {
-            /// The same of something else.
+            /// Values made of these.
             pub fn map<U>(&self, of: impl Fn(&T) -> U) -> Tables<U> {
                 Tables { $($field: of(&self.$field),)* }
             }
@@ -56,7 +56,7 @@ tables!(per_table);
 /// The rows of tables that are meant; `None` where all are.
 pub(crate) type Marks = Tables<Option<Vec<bool>>>;
 
-/// What the rows of a table are numbered.
+/// New numbers of the rows of a table.
 #[derive(Clone, Default)]
 pub(crate) enum Rows {
     /// As before.
@@ -64,7 +64,7 @@ pub(crate) enum Rows {
     Same,
     /// Behind so many others.
     Behind(usize),
-    /// So, by row; [`GONE`] for one that went.
+    /// Each its own, by row; [`GONE`] for one that went.
     Each(Vec<u32>),
 }
 
@@ -72,7 +72,7 @@ pub(crate) enum Rows {
 pub(crate) const GONE: u32 = u32::MAX;
 
 impl Rows {
-    /// Those of the rows that stay, which move up.
+    /// The numbers of the rows that stay, which move up.
     pub(crate) fn among(stay: &[bool]) -> Rows {
         let mut next = 0;
         let number = |stay: &bool| {
@@ -102,7 +102,7 @@ impl Rows {
     }
 }
 
-/// What becomes of rows that move.
+/// The place of rows that move.
 pub(crate) struct Moved<'a> {
     /// The numbers of rows that others refer to.
     pub rows: &'a Tables<Rows>,

@@ -118,6 +118,7 @@ impl Code {
             })
             .unzip();
         let mut code = Code { machine, functions, foreign: Vec::new(), is_bound };
+        code.functions.iter().for_each(|function| data.add_function(function.start));
         let thread_local = data.thread_local();
         let bodies = steps.iter().map(|steps| Body { machine, steps, thread_local: &thread_local });
         let found: Vec<BTreeSet<(u64, Reference)>> = bodies.map(|body| references(&body)).collect();

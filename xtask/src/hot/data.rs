@@ -15,6 +15,8 @@ pub(crate) struct Data {
     /// Sections of single slots.
     slots: Vec<Range<u64>>,
     constants: BTreeMap<u64, Vec<u8>>,
+    /// Where functions begin.
+    functions: BTreeSet<u64>,
 }
 
 impl Data {
@@ -38,6 +40,10 @@ impl Data {
 
     pub(crate) fn add_constants(&mut self, at: u64, bytes: Vec<u8>) {
         self.constants.insert(at, bytes);
+    }
+
+    pub(crate) fn add_function(&mut self, start: u64) {
+        self.functions.insert(start);
     }
 
     pub(crate) fn add_border(&mut self, address: u64) {
@@ -80,7 +86,7 @@ impl Data {
                 }
                 found.push(value.clone());
             }
-            found.extend(self.offsets(start, end).map(Value::Address));
+            found.extend(self.offsets(start, end).into_iter().map(Value::Address));
         }
         found
     }
@@ -95,10 +101,13 @@ impl Data {
         variable.filter(|end| *end > start).or_else(border).unwrap_or(start + 8)
     }
 
-    /// The addresses in a constant table of offsets from its beginning: the compiler makes such of tables of functions.
-    fn offsets(&self, start: u64, end: u64) -> impl Iterator<Item = u64> {
-        let words = (start..end).step_by(4).map_while(move |at| self.word(at));
-        words.map(move |offset| start.wrapping_add_signed(i64::from(offset)))
+    /// The functions in a constant table of offsets from its beginning, which the compiler makes of a table of functions. One
+    /// alone is none: tables of jumps and texts may look like it.
+    fn offsets(&self, start: u64, end: u64) -> Vec<u64> {
+        let words = (start..end).step_by(4).map_while(|at| self.word(at));
+        let addresses = words.map(|offset| start.wrapping_add_signed(i64::from(offset)));
+        let found: Vec<u64> = addresses.take_while(|address| self.functions.contains(address)).collect();
+        if found.len() > 1 { found } else { Vec::new() }
     }
 
     /// Four bytes of constants.

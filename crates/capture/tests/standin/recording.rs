@@ -18,7 +18,7 @@ pub struct Process {
     pub parent: u32,
     pub finished: bool,
     pub level: Option<Level>,
-    /// Records dropped, with and without a chunk.
+    /// Records dropped, with and without a chunk, and those that their thread could not write.
     pub dropped: u64,
     /// Records that later ones replaced.
     pub overwritten: u64,
@@ -105,7 +105,7 @@ impl Process {
             parent: file.parent(),
             finished: file.finished(),
             level: file.level(),
-            dropped: file.dropped(),
+            dropped: file.dropped() + file.unwritten(),
             full: file.full(),
             untracked_threads: file.untracked_threads(),
             ..Process::default()

@@ -93,7 +93,7 @@ struct Decoder<'a, 't> {
     last: Option<([u32; 3], StreamId)>,
 }
 
-/// What all operations have in common: start, end, correlation id; device, context and stream.
+/// The fields that all operations have: start, end, correlation id; device, context and stream.
 type Common = (i64, i64, u32, [u32; 3]);
 
 impl<'a> Decoder<'a, '_> {

@@ -182,7 +182,7 @@ fn map(path: &Path) -> Result<Mmap, Problem> {
     Ok(unsafe { Mmap::map(&file)? })
 }
 
-/// What all processes of a program say together.
+/// Facts that all processes of a program share.
 struct Shared {
     /// When recording was switched off, on and so on.
     requests: Vec<Ns>,
