@@ -330,9 +330,10 @@ fn find_lock() {
 
 /// The words of what may be a mutex, in the loader's state.
 fn words(mutex: *const libc::pthread_mutex_t) -> [u32; WORDS] {
-    // SAFETY: within the loader's state, whose words it changes as atomic ones.
+    let mutex = mutex.cast::<u32>().cast_mut();
     std::array::from_fn(|at| {
-        unsafe { AtomicU32::from_ptr(mutex.cast::<u32>().cast_mut().add(at)) }.load(Relaxed)
+        // SAFETY: within the loader's state, whose words it changes as atomic ones.
+        unsafe { AtomicU32::from_ptr(mutex.add(at)) }.load(Relaxed)
     })
 }
 

@@ -81,3 +81,16 @@ fn a_child_writes_where_its_parent_was_writing() {
         assert_eq!((lock.read(), lock.write([2; 2])), (Some([0; 2]), true));
     });
 }
+
+#[test]
+fn a_child_keeps_what_its_parent_wrote_whole() {
+    in_every_order(|| {
+        let lock = fresh();
+        assert!(lock.write([3; 2]));
+        lock.forked_whole();
+        assert_eq!(lock.read(), Some([3; 2]));
+        lock.version.store(3, atomic::Ordering::Relaxed);
+        lock.forked_whole();
+        assert_eq!((lock.read(), lock.write([4; 2])), (Some([0; 2]), true));
+    });
+}
