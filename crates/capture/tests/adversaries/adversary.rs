@@ -4,11 +4,11 @@
 pub struct Adversary {
     /// The name of its test.
     pub name: &'static str,
-    /// What it does, a sentence without its full stop.
+    /// A description: a sentence without its full stop.
     pub does: &'static str,
     /// Its source below `programs`.
     pub source: &'static str,
-    /// What it is started with.
+    /// Arguments of the program.
     pub words: &'static [&'static str],
     /// For its compiler.
     pub flags: &'static [&'static str],
@@ -19,7 +19,7 @@ pub struct Adversary {
     pub preloads: &'static [Preload],
     pub environment: &'static [(&'static str, &'static str)],
     pub ends: End,
-    /// What is recorded of its first process.
+    /// Recording of its first process.
     pub recorded: Expected,
     /// And of its children, if it has any that call the driver.
     pub children: Option<Expected>,
@@ -65,7 +65,7 @@ pub enum End {
     Signal(i32),
 }
 
-/// What is expected of the recording of a process.
+/// Expectation of the recording of a process.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Expected {
     /// Every call is there.

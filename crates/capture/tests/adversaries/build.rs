@@ -7,7 +7,7 @@ use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
-/// What there is to run.
+/// A program with its libraries, ready to run.
 pub struct Built {
     /// The program's words: the first is what to start.
     pub line: Vec<String>,
@@ -66,7 +66,7 @@ fn stem(source: &str) -> &str {
     Path::new(source).file_stem().and_then(|name| name.to_str()).expect("a source has a name")
 }
 
-/// What starts the program.
+/// Builds the program; the words that start it.
 fn program(adversary: &Adversary, folder: &Path) -> Result<Vec<String>, String> {
     let source = sources().join(adversary.source);
     let path = folder.join(stem(adversary.source));

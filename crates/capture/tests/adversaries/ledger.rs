@@ -1,4 +1,4 @@
-//! What a program states of its own calls, and how that is compared with a spool.
+//! Compares the calls that a program counts itself with those in a spool.
 
 use crate::adversary::{Adversary, Expected};
 use crate::recording::{Process, Recording};
@@ -10,7 +10,7 @@ const ENTRY: usize = 32;
 /// Bytes of a ledger.
 pub const SIZE: u64 = 1024 * ENTRY as u64;
 
-/// What one process states.
+/// The counts of one process.
 #[derive(Debug)]
 pub struct Entry {
     pub pid: u32,

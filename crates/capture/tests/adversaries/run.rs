@@ -18,9 +18,9 @@ use tempfile::TempDir;
 const LEVELS: [&str; 3] = ["light", "full", "calls"];
 /// Longer than any program here takes on a machine with much else to do.
 const PATIENCE: Duration = Duration::from_secs(20);
-/// What a start of a recording may take besides: the library of a test is not optimized.
+/// Allowance for the start of a recording.
 const START: Duration = Duration::from_secs(1);
-/// What a program exits with that cannot do its part on this machine; it says why on standard error.
+/// Exit status of a program that cannot do its part on this machine; the reason is on standard error.
 const CANNOT: i32 = 77;
 
 /// How the failure of a run begins that was ended from outside.
@@ -93,7 +93,7 @@ pub fn compare(adversary: &Adversary, built: &Built) -> Result<(), Failure> {
     if wrong.is_empty() { Ok(()) } else { Err(Failure::Failed(wrong)) }
 }
 
-/// What is wrong at one level.
+/// Runs it at one level; returns everything that is wrong.
 fn at_level(adversary: &Adversary, built: &Built, bare: &Run, level: &'static str) -> Vec<String> {
     let folder = TempDir::new().expect("a temporary folder");
     let spool = folder.path().join("spool");

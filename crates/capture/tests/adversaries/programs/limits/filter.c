@@ -50,7 +50,7 @@ static void kill_others(int by_prctl, unsigned flags) {
 static void kills_by_prctl(void) { kill_others(1, 0); }
 static void kills_by_seccomp(void) { kill_others(0, 0); }
 
-/* What a recorder does to write is refused, with errno. */
+/* Refuses, with errno, the system calls by which a recorder writes. */
 static void refuses(void) {
     static const int refused[] = {SYS_openat, SYS_mmap,   SYS_fallocate, SYS_ftruncate, SYS_close,
                                   SYS_fstat,  SYS_munmap, SYS_getpid,    SYS_gettid,    SYS_process_vm_readv,

@@ -100,7 +100,7 @@ static void *waits_for_own(void *data) {
     return data;
 }
 
-/* What it releases, another thread waits for besides the one within the callback. */
+/* Another thread, besides the one within the callback, waits for the lock that it releases. */
 static void releases(void) { nap_us(30000); }
 
 int main(int count, char **words) {

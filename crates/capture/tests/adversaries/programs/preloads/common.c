@@ -48,7 +48,7 @@ long hook_count(void) { return own_calls; }
 #ifdef PATCHES
 #include <link.h>
 
-/* What hooking libraries do: the slot through which this program calls a function. */
+/* The slot through which this program calls a function, as hooking libraries find it. */
 static void **slot_of(const char *name) {
     ElfW(Rela) *relocations = NULL;
     ElfW(Sym) *symbols = NULL;
