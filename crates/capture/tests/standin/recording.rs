@@ -20,6 +20,9 @@ pub struct Process {
     pub level: Option<Level>,
     /// Records dropped, with and without a chunk.
     pub dropped: u64,
+    /// Records for which the thread's writer was in use: a signal handler's.
+    #[allow(dead_code, reason = "most programs here have no handlers")]
+    pub unwritten: u64,
     /// Records that later ones replaced.
     pub overwritten: u64,
     /// Records that are there, without those of clocks.
@@ -106,6 +109,7 @@ impl Process {
             finished: file.finished(),
             level: file.level(),
             dropped: file.dropped(),
+            unwritten: file.unwritten(),
             full: file.full(),
             untracked_threads: file.untracked_threads(),
             ..Process::default()
