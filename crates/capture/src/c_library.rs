@@ -29,10 +29,14 @@ pub enum Real {
     Syscall,
     /// `vfork`
     Vfork,
+    /// `dladdr`
+    Dladdr,
+    /// `dladdr1`
+    Dladdr1,
 }
 
 /// Their names, each at its number.
-const NAMES: [&CStr; 10] = [
+const NAMES: [&CStr; 12] = [
     c"dlsym",
     c"dlopen",
     c"dlmopen",
@@ -43,6 +47,8 @@ const NAMES: [&CStr; 10] = [
     c"prctl",
     c"syscall",
     c"vfork",
+    c"dladdr",
+    c"dladdr1",
 ];
 
 static FOUND: [AtomicPtr<c_void>; NAMES.len()] =

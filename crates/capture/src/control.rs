@@ -78,6 +78,7 @@ fn switch_off() {
 
 /// A call begins while recording is off, or did not begin: whether it is on from now on.
 pub fn idle() -> bool {
+    process::count_after_stop();
     is_off() && !is_wanted_off() && switch_on()
 }
 

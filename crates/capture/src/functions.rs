@@ -106,6 +106,12 @@ fn keep(name: &CStr) -> *mut c_char {
     copy.cast()
 }
 
+/// A function's name by its number; null for none.
+pub fn name(number: u32) -> *const c_char {
+    let function = (number as usize).checked_sub(1).and_then(|at| FUNCTIONS.get(at));
+    function.map_or(std::ptr::null(), |function| function.name.load(Acquire))
+}
+
 /// The id of the text of a function's name, 0 for none.
 pub fn text(writer: &mut Writer, number: u32) -> u32 {
     let Some(function) = (number as usize).checked_sub(1).and_then(|at| FUNCTIONS.get(at)) else { return 0 };

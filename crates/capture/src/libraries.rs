@@ -7,7 +7,7 @@
 use crate::c_library::{self, Real};
 use crate::unseen::unseen;
 use crate::writer::{self, Writer};
-use crate::{made, preload, process, seccomp, watched};
+use crate::{functions, made, preload, process, seccomp, watched};
 use interpose::Loader;
 use libc::{c_char, c_int, c_void};
 use std::arch::naked_asm;
@@ -151,4 +151,62 @@ pub unsafe extern "C-unwind" fn dlclose(library: *mut c_void) -> c_int {
     let result = unsafe { std::mem::transmute::<*mut c_void, Dlclose>(real)(library) };
     interpose::unloaded(look());
     result
+}
+
+/// `dladdr`: a wrapper is what it stands for. Programs ask so where the driver is.
+///
+/// # Safety
+///
+/// As the C library's.
+#[unsafe(no_mangle)]
+pub unsafe extern "C-unwind" fn dladdr(address: *const c_void, found: *mut libc::Dl_info) -> c_int {
+    type Dladdr = unsafe extern "C-unwind" fn(*const c_void, *mut libc::Dl_info) -> c_int;
+    let (real, meant) = (c_library::real(Real::Dladdr), interpose::unwrapped(address.cast_mut()));
+    if real.is_null() {
+        return 0;
+    }
+    // SAFETY: the C library's function, with the caller's own arguments but the address.
+    let result = unsafe { std::mem::transmute::<*mut c_void, Dladdr>(real)(meant, found) };
+    if result != 0 {
+        // SAFETY: the C library filled it.
+        name(unsafe { &mut *found }, address, meant);
+    }
+    result
+}
+
+/// `dladdr1`, as [`dladdr`].
+///
+/// # Safety
+///
+/// As the C library's.
+#[unsafe(no_mangle)]
+pub unsafe extern "C-unwind" fn dladdr1(
+    address: *const c_void,
+    found: *mut libc::Dl_info,
+    more: *mut *mut c_void,
+    what: c_int,
+) -> c_int {
+    type Dladdr1 =
+        unsafe extern "C-unwind" fn(*const c_void, *mut libc::Dl_info, *mut *mut c_void, c_int) -> c_int;
+    let (real, meant) = (c_library::real(Real::Dladdr1), interpose::unwrapped(address.cast_mut()));
+    if real.is_null() {
+        return 0;
+    }
+    // SAFETY: as above.
+    let result = unsafe { std::mem::transmute::<*mut c_void, Dladdr1>(real)(meant, found, more, what) };
+    if result != 0 {
+        // SAFETY: as above.
+        name(unsafe { &mut *found }, address, meant);
+    }
+    result
+}
+
+/// Names a wrapped function: the driver's own table of symbols leads to the wrapper.
+fn name(found: &mut libc::Dl_info, wrapper: *const c_void, function: *mut c_void) {
+    if let Some(number) = interpose::wrapped_number(wrapper.cast_mut())
+        && found.dli_sname.is_null()
+    {
+        found.dli_sname = functions::name(number);
+        found.dli_saddr = function;
+    }
 }

@@ -2,7 +2,7 @@
 //! preloaded: programs reach the driver through `dlsym`, whatever language they are written in.
 
 use crate::c_library::{Real, dlsym_address, dlvsym_address, next_dlsym, real, real_dlopen, real_dlsym};
-use crate::libraries::{self, dlclose, dlmopen, dlopen};
+use crate::libraries::{self, dladdr, dladdr1, dlclose, dlmopen, dlopen};
 use crate::{children, cupti, env, recording, seccomp};
 use interpose::Loader;
 use libc::{c_char, c_int, c_void};
@@ -213,6 +213,8 @@ unsafe extern "C-unwind" fn of_cuda(handle: *mut c_void, name: *const c_char) ->
         b"dlopen" if found == real(Real::Dlopen) => dlopen as *mut c_void,
         b"dlmopen" if found == real(Real::Dlmopen) => dlmopen as *mut c_void,
         b"dlclose" if found == real(Real::Dlclose) => dlclose as *mut c_void,
+        b"dladdr" if found == real(Real::Dladdr) => dladdr as *mut c_void,
+        b"dladdr1" if found == real(Real::Dladdr1) => dladdr1 as *mut c_void,
         b"prctl" if found == real(Real::Prctl) => seccomp::prctl as *mut c_void,
         b"syscall" if found == real(Real::Syscall) => seccomp::syscall as *mut c_void,
         b"clone" if found == real(Real::Clone) => children::clone as *mut c_void,

@@ -3,12 +3,13 @@
 use crate::env;
 use crate::file::File;
 use crate::line::{Decimal, Line};
-use crate::{refused, seccomp, windows};
+use crate::windows::{self, Mapped};
+use crate::{refused, seccomp};
 use interpose::OWN_WORDS;
 use spool::{ALIGN, CHUNK_MAGIC, ChunkHeader, FileHeader, Full, Level, MAGIC, Ring, Shared};
 use std::ops::Deref;
 use std::ptr::null_mut;
-use std::sync::atomic::Ordering::{Acquire, Relaxed, Release};
+use std::sync::atomic::Ordering::{AcqRel, Acquire, Relaxed, Release};
 use std::sync::atomic::{AtomicBool, AtomicI64, AtomicPtr, AtomicU32, AtomicU64};
 
 /// What every recorded call looks at, in the cache line of what `interpose` looks at. Zeros are valid, and what a child finds
@@ -149,7 +150,7 @@ fn make_file() -> Option<File> {
 /// Makes the header.
 fn begin(file: &File) -> Result<(), Full> {
     file.reserve(0, ALIGN)?;
-    let header = windows::begin(file)?.cast::<FileHeader>();
+    let header = windows::begin(file, is_roomy())?.cast::<FileHeader>();
     // SAFETY: the mapping is large enough, zeroed and never unmapped.
     fill(unsafe { &*header });
     STATE.header.store(header, Release);
@@ -295,17 +296,30 @@ fn fresh(size: u64, of: Use) -> Option<&'static ChunkHeader> {
 
 /// A part of the file for a chunk.
 fn make(header: &FileHeader, size: u64) -> Result<*mut ChunkHeader, Full> {
+    // Programs that start threads all the time take a chunk for each: mostly one is at hand.
+    let at_hand = windows::cut_off_at_hand(size);
+    if let Some(Mapped { address, reserved: true, .. }) = at_hand {
+        return Ok(address.cast());
+    }
     let file = reopen()?;
-    let (address, offset) = match windows::cut(header, &file, size) {
+    let part = match at_hand.or_else(|| windows::cut(header, &file, size, is_roomy())) {
         Some(part) => part,
         None => {
             let offset = header.next.fetch_add(size, Relaxed);
-            (file.map(offset, size)?, offset)
+            Mapped { address: file.map(offset, size)?, offset, reserved: false }
         }
     };
-    // Mapped already, but nobody looks there before.
-    file.reserve(offset, size)?;
-    Ok(address.cast())
+    if !part.reserved {
+        // Mapped already, but nobody looks there before.
+        file.reserve(part.offset, size)?;
+    }
+    Ok(part.address.cast())
+}
+
+/// Whether what the processes may take is so much that the disk's blocks may be taken before they are needed.
+fn is_roomy() -> bool {
+    const ROOMY: u64 = 64 << 20;
+    LIMIT.load(Relaxed) >= ROOMY
 }
 
 /// Counts `size` bytes against what all processes may take.
@@ -347,6 +361,26 @@ pub fn count_unrecorded_child() {
     }
 }
 
+/// The header of a recording that ended before the program; null for none.
+static STOPPED: AtomicPtr<FileHeader> = AtomicPtr::new(null_mut());
+
+/// The recording ends here, for this reason, while the program goes on.
+pub fn stop(why: Full) {
+    if let Some(header) = header() {
+        _ = header.full.compare_exchange(0, why as u32, Relaxed, Relaxed);
+        finish();
+        STOPPED.store(STATE.header.swap(null_mut(), AcqRel), Release);
+    }
+}
+
+/// Counts a call that comes after the recording was stopped, if it was.
+pub fn count_after_stop() {
+    // SAFETY: published mappings are never unmapped.
+    if let Some(header) = unsafe { STOPPED.load(Acquire).as_ref() } {
+        header.dropped.fetch_add(1, Relaxed);
+    }
+}
+
 /// Marks the file as complete.
 pub fn finish() {
     if let Some(header) = header() {
@@ -362,6 +396,7 @@ pub fn unix_offset() -> i64 {
 /// In a fork's child: the file is the parent's.
 pub fn forget() {
     STATE.header.store(null_mut(), Release);
+    STOPPED.store(null_mut(), Relaxed);
     windows::forget();
     RING.forget();
     NUMBER.store(0, Relaxed);

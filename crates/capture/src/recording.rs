@@ -6,7 +6,7 @@ use crate::unseen::unseen;
 use crate::writer::{self, Writer};
 use crate::{
     control, cupti, driver, env, functions, hooks, libraries, listed, made, nvtx, places, preload, python,
-    stacks, texts, watched,
+    seccomp, stacks, texts, watched,
 };
 use interpose::{Loader, Ns};
 use spool::{Level, Program};
@@ -44,7 +44,8 @@ pub fn driver_seen() {
 pub fn start() {
     interpose::begin_anew();
     unseen(|| {
-        if !STARTED.swap(true, AcqRel) && process::open() {
+        // A program that forbids itself system calls is not recorded: a file of its own takes some.
+        if seccomp::allows_calls() && !STARTED.swap(true, AcqRel) && process::open() {
             begin();
         }
     });

@@ -2,7 +2,9 @@
 //! a program asks for that, this library makes none within its calls: what is recorded fits into what is mapped already.
 
 use crate::c_library::{self, Real};
-use libc::c_void;
+use crate::process;
+use libc::{c_int, c_long, c_void};
+use spool::Full;
 use std::arch::naked_asm;
 use std::sync::atomic::Ordering::Relaxed;
 use std::sync::atomic::{AtomicBool, AtomicPtr};
@@ -16,11 +18,46 @@ pub fn allows_calls() -> bool {
     !FORBIDDEN.load(Relaxed)
 }
 
-/// The program forbids itself system calls.
+/// `PR_SET_SECCOMP` and `PR_SET_TSC`, and of either the argument that also forbids to read the processor's counter: strict
+/// mode, and a signal for each reading.
+const SET_SECCOMP: i32 = libc::PR_SET_SECCOMP;
+const SET_COUNTER: i32 = 26;
+const STRICT: usize = 1;
+const SIGNALED: usize = 2;
+
+/// The program calls `prctl` with one of these.
 #[cold]
-extern "C-unwind" fn forbid() {
+extern "C-unwind" fn before_prctl(option: c_int, argument: usize) {
+    match (option, argument) {
+        (SET_SECCOMP, STRICT) | (SET_COUNTER, SIGNALED) => stop(),
+        (SET_SECCOMP, _) => forbid(),
+        _ => {}
+    }
+}
+
+/// The program calls `syscall` with the number of `seccomp` or `prctl`.
+#[cold]
+extern "C-unwind" fn before_syscall(number: c_long, first: usize, second: usize) {
+    // `SECCOMP_SET_MODE_STRICT`
+    const STRICT_MODE: usize = 0;
+    match (number, first) {
+        (libc::SYS_seccomp, STRICT_MODE) => stop(),
+        (libc::SYS_seccomp, _) => forbid(),
+        _ => before_prctl(first as c_int, second),
+    }
+}
+
+/// The program forbids itself system calls.
+fn forbid() {
     FORBIDDEN.store(true, Relaxed);
     interpose::forbid_system_calls();
+}
+
+/// The program may not read the processor's counter any more, by which calls are timed: its recording ends here.
+fn stop() {
+    forbid();
+    process::stop(Full::Seccomp);
+    interpose::stop();
 }
 
 /// The functions that come next; null until they are asked for.
@@ -33,9 +70,6 @@ pub fn prepare() {
     NEXT_SYSCALL.store(c_library::real(Real::Syscall), Relaxed);
 }
 
-/// `PR_SET_SECCOMP`
-const SET_SECCOMP: i32 = libc::PR_SET_SECCOMP;
-
 /// `prctl`: a jump to the next one, with all its arguments.
 ///
 /// # Safety
@@ -47,6 +81,8 @@ const SET_SECCOMP: i32 = libc::PR_SET_SECCOMP;
 pub unsafe extern "C" fn prctl() -> i32 {
     naked_asm!(
         "cmp edi, {set}",
+        "je 2f",
+        "cmp edi, {counter}",
         "jne 3f",
         "2:",
         "push rdi",
@@ -67,7 +103,8 @@ pub unsafe extern "C" fn prctl() -> i32 {
         "3:",
         "jmp qword ptr [rip + {next}]",
         set = const SET_SECCOMP,
-        forbid = sym forbid,
+        counter = const SET_COUNTER,
+        forbid = sym before_prctl,
         next = sym NEXT_PRCTL,
     )
 }
@@ -86,8 +123,6 @@ pub unsafe extern "C" fn syscall() -> libc::c_long {
         "je 2f",
         "cmp rdi, {prctl}",
         "jne 3f",
-        "cmp esi, {set}",
-        "jne 3f",
         "2:",
         "push rdi",
         "push rsi",
@@ -108,8 +143,7 @@ pub unsafe extern "C" fn syscall() -> libc::c_long {
         "jmp qword ptr [rip + {next}]",
         seccomp = const libc::SYS_seccomp,
         prctl = const libc::SYS_prctl,
-        set = const SET_SECCOMP,
-        forbid = sym forbid,
+        forbid = sym before_syscall,
         next = sym NEXT_SYSCALL,
     )
 }
@@ -125,7 +159,10 @@ pub unsafe extern "C" fn syscall() -> libc::c_long {
 pub unsafe extern "C" fn prctl() -> i32 {
     naked_asm!(
         "cmp w0, {set}",
+        "b.eq 2f",
+        "cmp w0, {counter}",
         "b.ne 3f",
+        "2:",
         "stp x0, x1, [sp, #-64]!",
         "stp x2, x3, [sp, #16]",
         "stp x4, x5, [sp, #32]",
@@ -140,7 +177,8 @@ pub unsafe extern "C" fn prctl() -> i32 {
         "ldr x9, [x9, :lo12:{next}]",
         "br x9",
         set = const SET_SECCOMP,
-        forbid = sym forbid,
+        counter = const SET_COUNTER,
+        forbid = sym before_prctl,
         next = sym NEXT_PRCTL,
     )
 }
@@ -159,8 +197,6 @@ pub unsafe extern "C" fn syscall() -> libc::c_long {
         "b.eq 2f",
         "cmp x0, {prctl}",
         "b.ne 3f",
-        "cmp w1, {set}",
-        "b.ne 3f",
         "2:",
         "stp x0, x1, [sp, #-64]!",
         "stp x2, x3, [sp, #16]",
@@ -177,8 +213,7 @@ pub unsafe extern "C" fn syscall() -> libc::c_long {
         "br x9",
         seccomp = const libc::SYS_seccomp,
         prctl = const libc::SYS_prctl,
-        set = const SET_SECCOMP,
-        forbid = sym forbid,
+        forbid = sym before_syscall,
         next = sym NEXT_SYSCALL,
     )
 }

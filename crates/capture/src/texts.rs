@@ -15,6 +15,8 @@ struct Known {
 
 static KNOWN: [Known; MOST] = [const { Known { hash: AtomicU64::new(0), id: AtomicU32::new(0) } }; MOST];
 static LAST: AtomicU32 = AtomicU32::new(0);
+/// Forks in a row, from parents that had texts.
+static FORKS: AtomicU32 = AtomicU32::new(0);
 
 /// The number of a text, which is written now unless it was before.
 pub fn intern(writer: &mut Writer, text: &[u8]) -> u32 {
@@ -60,7 +62,7 @@ fn hash(text: &[u8]) -> u64 {
         (product as u64) ^ ((product >> 64) as u64) ^ hash
     };
     let mut words = text.chunks_exact(8);
-    let mut all = mix(FACTOR, text.len() as u64);
+    let mut all = mix(FACTOR, (u64::from(FORKS.load(Relaxed)) << 32).wrapping_add(text.len() as u64));
     for word in &mut words {
         all = mix(all, word.try_into().map_or(0, u64::from_ne_bytes));
     }
@@ -68,13 +70,10 @@ fn hash(text: &[u8]) -> u64 {
     mix(mix(all, rest), FACTOR) | 1
 }
 
-/// In a fork's child: its file holds no text yet.
+/// In a fork's child: its file holds no text yet. Its hashes are others from now on: the table is larger than what a child has
+/// time to clear.
 pub fn forget() {
-    if LAST.swap(0, Relaxed) == 0 {
-        return;
-    }
-    for known in &KNOWN {
-        known.hash.store(0, Relaxed);
-        known.id.store(0, Relaxed);
+    if LAST.swap(0, Relaxed) != 0 {
+        FORKS.fetch_add(1, Relaxed);
     }
 }

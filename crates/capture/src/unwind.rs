@@ -221,7 +221,7 @@ fn unpacked([one, other]: [u64; 2]) -> Option<CallerRule> {
 
 /// In a fork's child: a thread that was writing a rule is not here.
 pub fn forget() {
-    KNOWN.iter().for_each(SequenceLock::forked);
+    KNOWN.iter().for_each(SequenceLock::forked_whole);
 }
 
 /// Whether an instruction that calls lies before an address.

@@ -20,78 +20,104 @@ struct Window {
     address: AtomicPtr<u8>,
     /// Where it lies in the file.
     offset: AtomicU64,
+    /// The disk has blocks for all of it.
+    reserved: AtomicBool,
 }
 
-static WINDOWS: [Window; MOST] =
-    [const { Window { address: AtomicPtr::new(null_mut()), offset: AtomicU64::new(0) } }; MOST];
+static WINDOWS: [Window; MOST] = [const {
+    Window {
+        address: AtomicPtr::new(null_mut()),
+        offset: AtomicU64::new(0),
+        reserved: AtomicBool::new(false),
+    }
+}; MOST];
 /// The window that is being cut, times [`STEP`], plus the pieces that are cut off.
 static CURSOR: AtomicU64 = AtomicU64::new(PIECES);
 const STEP: u64 = 1 << 32;
 /// A thread is mapping another window. Nobody waits for it.
 static MAPPING: AtomicBool = AtomicBool::new(false);
 
-/// Maps the first window of a file, whose first piece is the caller's.
-pub fn begin(file: &File) -> Result<*mut u8, Full> {
+/// Maps the first window of a file, whose first piece is the caller's; `whole` as for [`cut`].
+pub fn begin(file: &File, whole: bool) -> Result<*mut u8, Full> {
     match file.map(0, SIZE) {
         Ok(address) => {
-            open(0, address, 0, 1);
+            open(0, Mapped { address, offset: 0, reserved: whole && file.reserve(0, SIZE).is_ok() }, 1);
             Ok(address)
         }
         Err(_) => file.map(0, ALIGN),
     }
 }
 
-/// Cuts off so many bytes: where they are mapped, and where they lie in the file. `None` when they are to
-/// be mapped by themselves.
-pub fn cut(header: &FileHeader, file: &File, size: u64) -> Option<(*mut u8, u64)> {
+/// A part of the file that is mapped.
+#[derive(Clone, Copy)]
+pub struct Mapped {
+    pub address: *mut u8,
+    /// Where it lies in the file.
+    pub offset: u64,
+    /// The disk has blocks for it.
+    pub reserved: bool,
+}
+
+/// Cuts so many bytes off the window that is being cut, if it has them, without a system call.
+pub fn cut_off_at_hand(size: u64) -> Option<Mapped> {
+    let pieces = size / ALIGN;
+    if pieces < PIECES { cut_off(pieces) } else { None }
+}
+
+/// Cuts off so many bytes; `None` when they are to be mapped by themselves. If `whole`, the disk's blocks are taken for a
+/// window at once.
+pub fn cut(header: &FileHeader, file: &File, size: u64, whole: bool) -> Option<Mapped> {
     let pieces = size / ALIGN;
     if pieces >= PIECES {
         return None;
     }
-    cut_off(pieces).or_else(|| another(header, file, pieces))
+    another(header, file, pieces, whole)
 }
 
 /// So many pieces of the window that is being cut, if it has them.
-fn cut_off(pieces: u64) -> Option<(*mut u8, u64)> {
+fn cut_off(pieces: u64) -> Option<Mapped> {
     let rest = |cursor: u64| (cursor % STEP + pieces <= PIECES).then_some(cursor + pieces);
     CURSOR.fetch_update(Acquire, Acquire, rest).ok().map(piece)
 }
 
 /// Maps another window, and cuts off its first pieces.
-fn another(header: &FileHeader, file: &File, pieces: u64) -> Option<(*mut u8, u64)> {
+fn another(header: &FileHeader, file: &File, pieces: u64, whole: bool) -> Option<Mapped> {
     if MAPPING.swap(true, Acquire) {
         return None;
     }
     // Another thread may have been done just before.
-    let part = cut_off(pieces).or_else(|| map_another(header, file, pieces));
+    let part = cut_off(pieces).or_else(|| map_another(header, file, pieces, whole));
     MAPPING.store(false, Release);
     part
 }
 
-fn map_another(header: &FileHeader, file: &File, pieces: u64) -> Option<(*mut u8, u64)> {
+fn map_another(header: &FileHeader, file: &File, pieces: u64, whole: bool) -> Option<Mapped> {
     let number = CURSOR.load(Relaxed) / STEP + 1;
     if number >= MOST as u64 {
         return None;
     }
     let offset = header.next.fetch_add(SIZE, Relaxed);
     let address = file.map(offset, SIZE).ok()?;
-    open(number, address, offset, pieces);
-    Some((address, offset))
+    let mapped = Mapped { address, offset, reserved: whole && file.reserve(offset, SIZE).is_ok() };
+    open(number, mapped, pieces);
+    Some(mapped)
 }
 
 /// From now on that window is cut, of which so many pieces are taken.
-fn open(number: u64, address: *mut u8, offset: u64, taken: u64) {
+fn open(number: u64, Mapped { address, offset, reserved }: Mapped, taken: u64) {
     let window = &WINDOWS[number as usize % MOST];
     window.address.store(address, Relaxed);
     window.offset.store(offset, Relaxed);
+    window.reserved.store(reserved, Relaxed);
     CURSOR.store(number * STEP + taken, Release);
 }
 
 /// The piece that the cursor was at.
-fn piece(cursor: u64) -> (*mut u8, u64) {
+fn piece(cursor: u64) -> Mapped {
     let (window, at) = (&WINDOWS[(cursor / STEP) as usize % MOST], cursor % STEP * ALIGN);
     // SAFETY: the piece lies within the window, which is mapped for good.
-    (unsafe { window.address.load(Relaxed).add(at as usize) }, window.offset.load(Relaxed) + at)
+    let address = unsafe { window.address.load(Relaxed).add(at as usize) };
+    Mapped { address, offset: window.offset.load(Relaxed) + at, reserved: window.reserved.load(Relaxed) }
 }
 
 /// In a fork's child: the windows are the parent's.

@@ -218,7 +218,7 @@ pub fn forget_all() {
         waiter.address.store(0, Relaxed);
         waiter.ender.forked();
     }
-    for bucket in &BUCKET {
+    for bucket in BUCKET.iter().filter(|bucket| bucket.count.load(Relaxed) != 0) {
         bucket.count.store(0, Relaxed);
     }
 }

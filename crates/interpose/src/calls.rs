@@ -51,7 +51,14 @@ fn is_thunk(function: *mut c_void) -> bool {
 pub fn unwrapped(function: *mut c_void) -> *mut c_void {
     let at = THUNKS.iter().position(|thunk| *thunk as *mut c_void == function);
     let real = at.and_then(|at| WRAPPED.get(at)).map(Wrapped::real);
-    real.or_else(|| queries::real_of(function)).unwrap_or(function)
+    real.or_else(|| queries::real_of(function)).or_else(|| launches::real_of(function)).unwrap_or(function)
+}
+
+/// The number of the function that a wrapper stands for, as [`crate::Hooks::number`] gave it.
+pub fn wrapped_number(function: *mut c_void) -> Option<u32> {
+    let at = THUNKS.iter().position(|thunk| *thunk as *mut c_void == function);
+    let number = at.and_then(|at| WRAPPED.get(at)).map(Wrapped::number);
+    number.or_else(|| queries::number_of(function)).or_else(|| launches::number_of(function))
 }
 
 /// The wrapper in that place.

@@ -6,9 +6,9 @@
 //! takes a short way, through little code and few cache lines. Others take the way of all calls.
 
 use crate::clock::counter;
+use crate::own::OWN;
 use crate::thread::{Outer, Progress, Thread};
 use crate::wrapped::{Arguments, Wrapped, run};
-use crate::own::OWN;
 use crate::{FIRST, Function, Span, Ticks, hooks};
 use libc::{c_int, c_void};
 use std::sync::atomic::AtomicUsize;
@@ -107,6 +107,22 @@ pub fn add(function: Function, real: *mut c_void) -> Option<*mut c_void> {
 /// The wrapper of a function.
 pub fn thunk_of(real: *mut c_void) -> Option<*mut c_void> {
     known().iter().position(|wrapped| wrapped.real() == real).and_then(thunk_at)
+}
+
+/// The launch that a wrapper stands for.
+pub fn real_of(thunk: *mut c_void) -> Option<*mut c_void> {
+    of(thunk).map(Wrapped::real)
+}
+
+/// Its number.
+pub fn number_of(thunk: *mut c_void) -> Option<u32> {
+    of(thunk).map(Wrapped::number)
+}
+
+fn of(thunk: *mut c_void) -> Option<&'static Wrapped> {
+    let thunks = &hooks()?.launches.0;
+    let at = thunks.iter().position(|known| *known as *mut c_void == thunk)?;
+    known().get(at)
 }
 
 /// Whether a function is one of them.

@@ -54,7 +54,7 @@ mod thread;
 mod unwind_table;
 mod wrapped;
 
-pub use calls::{unwrapped, wrap};
+pub use calls::{unwrapped, wrap, wrapped_number};
 pub use clock::{Moment, Ns, Ticks, moment, monotonic, now};
 pub use exports::wrap_driver;
 pub use imports::{wrap_imports, wrap_late_imports};
@@ -316,6 +316,12 @@ pub fn set_recording(on: bool) {
     OWN.recording.store(on, Release);
 }
 
+/// From now on nothing is recorded and no thread known, for good: calls come to [`Hooks::idle`] alone.
+pub fn stop() {
+    set_recording(false);
+    own::know_no_thread();
+}
+
 #[inline]
 fn is_recording() -> bool {
     OWN.recording.load(Relaxed)
@@ -355,8 +361,8 @@ pub unsafe fn forget() {
     gil::forget_all();
     // SAFETY: the caller's promise.
     unsafe {
-        thread::forget_all();
         pending::forget_all();
+        thread::forget_all();
         loader::forget_all();
     }
     objects::forget_all();

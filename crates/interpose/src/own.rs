@@ -101,6 +101,11 @@ pub(crate) fn whole() {
     OWN.state.store(WHOLE, Release);
 }
 
+/// No thread is known from now on.
+pub(crate) fn know_no_thread() {
+    OWN.threads.store(NONE, Relaxed);
+}
+
 /// In a fork's child, as its handler: any thread may begin anew. Where the kernel left the page as it was, this one does so
 /// now.
 pub(crate) fn forked() {
@@ -122,7 +127,10 @@ pub fn begin_anew() {
 fn begin() {
     let (function, state) = (BEGIN.load(Acquire), OWN.state.load(Acquire));
     let may_begin = state == FORKED || state == CHILD && is_first_thread();
-    if function.is_null() || !may_begin || OWN.state.compare_exchange(state, BEGINNING, AcqRel, Relaxed).is_err() {
+    if function.is_null()
+        || !may_begin
+        || OWN.state.compare_exchange(state, BEGINNING, AcqRel, Relaxed).is_err()
+    {
         return;
     }
     // SAFETY: what `prepare` stored there.

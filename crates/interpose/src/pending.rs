@@ -159,7 +159,8 @@ pub unsafe extern "C-unwind" fn ended(thread: *mut c_void) {
 ///
 /// No thread of the child is known, as while it begins anew.
 pub unsafe fn forget_all() {
-    for pending in PENDING.iter().filter(|pending| pending.count.load(Relaxed) > 0) {
+    // Those of places that no thread had are not even looked at: each is a page that the child would have to be given.
+    for pending in PENDING[..thread::used()].iter().filter(|pending| pending.count.load(Relaxed) > 0) {
         pending.reset();
     }
 }

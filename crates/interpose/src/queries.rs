@@ -40,8 +40,17 @@ pub fn thunk_of(real: *mut c_void) -> Option<*mut c_void> {
 
 /// The query that a wrapper stands for.
 pub fn real_of(thunk: *mut c_void) -> Option<*mut c_void> {
+    of(thunk).map(Wrapped::real)
+}
+
+/// Its number.
+pub fn number_of(thunk: *mut c_void) -> Option<u32> {
+    of(thunk).map(Wrapped::number)
+}
+
+fn of(thunk: *mut c_void) -> Option<&'static Wrapped> {
     let at = THUNKS.iter().position(|known| *known as *mut c_void == thunk)?;
-    WRAPPED.get(at).map(Wrapped::real)
+    WRAPPED.get(at)
 }
 
 /// In a fork's child: functions have no names.

@@ -43,6 +43,13 @@ impl<const N: usize> SequenceLock<N> {
         true
     }
 
+    /// In a fork's child, in which nobody writes: what was written stays, zeros where another thread was writing.
+    pub fn forked_whole(&self) {
+        if !self.version.load(Relaxed).is_multiple_of(2) {
+            self.forked();
+        }
+    }
+
     /// In a fork's child, which has one thread: zeros again, also where another thread was writing.
     pub fn forked(&self) {
         if self.version.load(Relaxed) != 0 {

@@ -77,8 +77,11 @@ impl Asked {
 
     fn forget(&self) {
         let Asked { count, timed, time, passed } = self;
-        [count, timed].into_iter().chain(passed).for_each(|number| number.store(0, Relaxed));
-        time.store(0, Relaxed);
+        // Mostly there is nothing, in pages that a fork's child would have to be given.
+        if count.load(Relaxed) != 0 || passed.iter().any(|number| number.load(Relaxed) != 0) {
+            [count, timed].into_iter().chain(passed).for_each(|number| number.store(0, Relaxed));
+            time.store(0, Relaxed);
+        }
     }
 }
 

@@ -209,5 +209,6 @@ fn overhead(writer: &mut Writer, raw: Raw<'_>) -> bool {
 
 /// In a fork's child: its file holds no text yet.
 pub fn forget() {
-    NAMES.iter().flatten().for_each(|name| name.store(0, Relaxed));
+    let named = NAMES.iter().flatten().filter(|name| name.load(Relaxed) != 0);
+    named.for_each(|name| name.store(0, Relaxed));
 }

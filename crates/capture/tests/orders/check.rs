@@ -55,7 +55,7 @@ pub fn check(recorded: &Recorded) -> Known {
 
 /// Records that are counted as lost.
 fn lost(process: &Process) -> u64 {
-    process.dropped + process.unwritten + process.overwritten
+    process.dropped + process.overwritten
 }
 
 /// Nobody else wrote into the process's file.

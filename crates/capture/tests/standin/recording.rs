@@ -18,11 +18,8 @@ pub struct Process {
     pub parent: u32,
     pub finished: bool,
     pub level: Option<Level>,
-    /// Records dropped, with and without a chunk.
+    /// Records dropped, with and without a chunk, and those that their thread could not write.
     pub dropped: u64,
-    /// Records for which the thread's writer was in use: a signal handler's.
-    #[allow(dead_code, reason = "most programs here have no handlers")]
-    pub unwritten: u64,
     /// Records that later ones replaced.
     pub overwritten: u64,
     /// Records that are there, without those of clocks.
@@ -108,8 +105,7 @@ impl Process {
             parent: file.parent(),
             finished: file.finished(),
             level: file.level(),
-            dropped: file.dropped(),
-            unwritten: file.unwritten(),
+            dropped: file.dropped() + file.unwritten(),
             full: file.full(),
             untracked_threads: file.untracked_threads(),
             ..Process::default()
