@@ -33,7 +33,11 @@ pub const ALL: &[Adversary] = &[
         "the JVM, with threads, null references and native methods",
     ),
     adversary("go", "languages/goroutines.go", "Go routines call the driver by cgo").libraries(LEDGER),
-    python("python_faulthandler", &["dumps"], "Python's `faulthandler` dumps all threads every 2 ms"),
+    python(
+        "python_faulthandler",
+        &["dumps"],
+        "Python's `faulthandler` dumps all threads while they are in slow calls",
+    ),
     python(
         "python_timer",
         &["sampled"],

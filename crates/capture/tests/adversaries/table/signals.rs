@@ -30,6 +30,7 @@ pub const ALL: &[Adversary] = &[
     ),
     timer("timer_waits", &["waits"], "a SIGALRM handler waits for a mutex, 1,000 times a second"),
     timer("timer_calls", &["calls"], "a SIGALRM handler makes driver calls, 1,000 times a second"),
+    timer("timer_calls_within_calls", &["calls-within"], "the same, on threads that are within driver calls"),
     timer("timer_posts", &["posts"], "a SIGALRM handler posts a semaphore, 1,000 times a second"),
     adversary("gperftools", "signals/gperftools.c", "gperftools' profiler samples the program")
         .preloads(PROFILER)

@@ -38,11 +38,27 @@ def in_threads():
         thread.join()
 
 
+def meets(barrier):
+    for _ in range(8):
+        barrier.wait()
+        library.adversary_calls(20)
+        library.adversary_slow_call(12)
+
+
 def dumps():
+    """Each dump falls into calls: Python itself must not change the frames that it reads."""
+    barrier = threading.Barrier(5)
+    threads = [threading.Thread(target=meets, args=(barrier,)) for _ in range(4)]
+    for thread in threads:
+        thread.start()
     with open(os.devnull, "w") as nowhere:
-        faulthandler.dump_traceback_later(0.002, repeat=True, file=nowhere)
-        in_threads()
-        faulthandler.cancel_dump_traceback_later()
+        for _ in range(8):
+            barrier.wait()
+            faulthandler.dump_traceback_later(0.006, file=nowhere)
+            library.adversary_slow_call(12)
+            faulthandler.cancel_dump_traceback_later()
+    for thread in threads:
+        thread.join()
 
 
 def sampled():
