@@ -29,10 +29,30 @@ pub enum Real {
     Syscall,
     /// `vfork`
     Vfork,
+    /// `execve`
+    Execve,
+    /// `execv`
+    Execv,
+    /// `execvp`
+    Execvp,
+    /// `execvpe`
+    Execvpe,
+    /// `execl`
+    Execl,
+    /// `execlp`
+    Execlp,
+    /// `execle`
+    Execle,
+    /// `fexecve`
+    Fexecve,
+    /// `posix_spawn`
+    PosixSpawn,
+    /// `posix_spawnp`
+    PosixSpawnp,
 }
 
 /// Their names, each at its number.
-const NAMES: [&CStr; 10] = [
+const NAMES: [&CStr; 20] = [
     c"dlsym",
     c"dlopen",
     c"dlmopen",
@@ -43,6 +63,16 @@ const NAMES: [&CStr; 10] = [
     c"prctl",
     c"syscall",
     c"vfork",
+    c"execve",
+    c"execv",
+    c"execvp",
+    c"execvpe",
+    c"execl",
+    c"execlp",
+    c"execle",
+    c"fexecve",
+    c"posix_spawn",
+    c"posix_spawnp",
 ];
 
 static FOUND: [AtomicPtr<c_void>; NAMES.len()] =

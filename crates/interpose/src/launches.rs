@@ -6,9 +6,9 @@
 //! takes a short way, through little code and few cache lines. Others take the way of all calls.
 
 use crate::clock::counter;
+use crate::own::OWN;
 use crate::thread::{Outer, Progress, Thread};
 use crate::wrapped::{Arguments, Wrapped, run};
-use crate::own::OWN;
 use crate::{FIRST, Function, Span, Ticks, hooks};
 use libc::{c_int, c_void};
 use std::sync::atomic::AtomicUsize;

@@ -242,7 +242,8 @@ mod debug {
         /// The program, whose parts the kernel describes.
         pub fn described_as_program(&self) -> dl_phdr_info {
             // SAFETY: asks for numbers.
-            let [headers, count] = [libc::AT_PHDR, libc::AT_PHNUM].map(|what| unsafe { libc::getauxval(what) });
+            let [headers, count] =
+                [libc::AT_PHDR, libc::AT_PHNUM].map(|what| unsafe { libc::getauxval(what) });
             self.with(headers as usize, count as u16)
         }
 
@@ -330,7 +331,9 @@ fn find_lock() {
 /// The words of what may be a mutex, in the loader's state.
 fn words(mutex: *const libc::pthread_mutex_t) -> [u32; WORDS] {
     // SAFETY: within the loader's state, whose words it changes as atomic ones.
-    std::array::from_fn(|at| unsafe { AtomicU32::from_ptr(mutex.cast::<u32>().cast_mut().add(at)) }.load(Relaxed))
+    std::array::from_fn(|at| {
+        unsafe { AtomicU32::from_ptr(mutex.cast::<u32>().cast_mut().add(at)) }.load(Relaxed)
+    })
 }
 
 /// In a fork's child: a thread that held the list is not here, and its lock is nobody's.

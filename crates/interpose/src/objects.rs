@@ -143,9 +143,9 @@ pub fn unwind_table(address: usize) -> Option<UnwindTable> {
 pub fn renew(loader: &Loader) -> bool {
     let now = loader.counts();
     let last = COMPLETE.load(Relaxed);
-    let known = TABLES.get((last % 2) as usize).map(|table| {
-        (table.loaded.load(Relaxed), table.unloaded.load(Relaxed))
-    });
+    let known = TABLES
+        .get((last % 2) as usize)
+        .map(|table| (table.loaded.load(Relaxed), table.unloaded.load(Relaxed)));
     let is_new = last == 0 || known != Some(now);
     if is_new {
         make(loader, now, last + 1);

@@ -122,7 +122,10 @@ pub fn begin_anew() {
 fn begin() {
     let (function, state) = (BEGIN.load(Acquire), OWN.state.load(Acquire));
     let may_begin = state == FORKED || state == CHILD && is_first_thread();
-    if function.is_null() || !may_begin || OWN.state.compare_exchange(state, BEGINNING, AcqRel, Relaxed).is_err() {
+    if function.is_null()
+        || !may_begin
+        || OWN.state.compare_exchange(state, BEGINNING, AcqRel, Relaxed).is_err()
+    {
         return;
     }
     // SAFETY: what `prepare` stored there.

@@ -44,7 +44,8 @@ pub unsafe fn remember(table: *const u8) {
     // SAFETY: as above.
     unsafe {
         unwind_table::each_function(table.addr()..end, &mut |entry, code| {
-            let is_free = |place: &Entry| place.table.compare_exchange(0, table.addr(), AcqRel, Relaxed).is_ok();
+            let is_free =
+                |place: &Entry| place.table.compare_exchange(0, table.addr(), AcqRel, Relaxed).is_ok();
             if let Some((at, place)) = free.find(|(_, place)| is_free(place)) {
                 place.table_end.store(end, Relaxed);
                 place.entry.store(entry, Relaxed);

@@ -305,10 +305,7 @@ fn common(entry: Bytes<'_>) -> Option<Common<'_>> {
 }
 
 /// What a function's entry (an FDE) has in common with others, the function's addresses, and what follows in the entry.
-fn function<'a>(
-    entries: Bytes<'a>,
-    entry: Bytes<'a>,
-) -> Option<(Common<'a>, Range<usize>, Bytes<'a>)> {
+fn function<'a>(entries: Bytes<'a>, entry: Bytes<'a>) -> Option<(Common<'a>, Range<usize>, Bytes<'a>)> {
     let mut next = body(entry)?;
     let here = next.address;
     let back = next.u32().filter(|back| *back != 0)? as usize;
@@ -451,9 +448,13 @@ impl Machine<'_> {
                     depth = depth.checked_sub(1)?;
                     self.state = *remembered.get(depth)?;
                 }
-                (_, 0x0c) => self.state.stack = Some((code.unsigned()?, code.unsigned()?.cast_signed(), false)),
+                (_, 0x0c) => {
+                    self.state.stack = Some((code.unsigned()?, code.unsigned()?.cast_signed(), false))
+                }
                 (_, 0x0d) => self.state.stack = Some((code.unsigned()?, self.state.stack?.1, false)),
-                (_, 0x0e) => self.state.stack = Some((self.state.stack?.0, code.unsigned()?.cast_signed(), false)),
+                (_, 0x0e) => {
+                    self.state.stack = Some((self.state.stack?.0, code.unsigned()?.cast_signed(), false))
+                }
                 (_, 0x0f) => {
                     self.state.stack = match expression(block(&mut code)?) {
                         Some((register, offset, true)) => Some((register, offset, true)),

@@ -15,7 +15,9 @@ impl Threads {
         let calls = &trace.calls;
         let mut order: Vec<CallId> = calls
             .ids()
-            .filter(|call| trace::is_cuda_call(calls.api[call.index()]) && calls.thread[call.index()].is_some())
+            .filter(|call| {
+                trace::is_cuda_call(calls.api[call.index()]) && calls.thread[call.index()].is_some()
+            })
             .collect();
         order.sort_unstable_by_key(|call| {
             let at = call.index();

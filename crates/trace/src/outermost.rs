@@ -58,7 +58,10 @@ mod tests {
     #[test]
     fn an_inner_call_may_end_last() {
         let (runtime, driver) = (Api::Runtime, Api::Driver);
-        assert_eq!(outer(&[(runtime, 10, 20), (driver, 12, 21), (driver, 21, 25)]), [Some(0), Some(0), Some(2)]);
+        assert_eq!(
+            outer(&[(runtime, 10, 20), (driver, 12, 21), (driver, 21, 25)]),
+            [Some(0), Some(0), Some(2)]
+        );
         assert_eq!(outer(&[(Api::Os, 5, 50), (runtime, 10, 20), (driver, 20, 25)]), [None, Some(1), Some(2)]);
     }
 }

@@ -24,7 +24,9 @@ fn by_gimli(table: &UnwindTable, address: usize) -> Option<CallerRule> {
     let row = found.unwind_info_for_address(&entries, &bases, &mut context, at).ok()?;
     let place = |expression: gimli::UnwindExpression<usize>, wanted: &[bool]| {
         let mut operations = expression.get(&entries).ok()?.operations(row_encoding());
-        let Ok(Some(Operation::RegisterOffset { register, offset, .. })) = operations.next() else { return None };
+        let Ok(Some(Operation::RegisterOffset { register, offset, .. })) = operations.next() else {
+            return None;
+        };
         let rest: Vec<_> = std::iter::from_fn(|| operations.next().ok().flatten()).collect();
         let is_word = matches!(rest[..], [Operation::Deref { .. }]);
         let base = Base::of(register.0.into()).filter(|_| is_word || rest.is_empty())?;
@@ -74,7 +76,9 @@ fn every_loaded_table_is_read_as_gimli_reads_it() {
     let mut places = vec![every_loaded_table_is_read_as_gimli_reads_it as *const () as usize];
     renew(&mut |start| places.push(start));
     for place in places {
-        let (Some(range), Some(table)) = (objects::range_around(place), objects::unwind_table(place)) else { continue };
+        let (Some(range), Some(table)) = (objects::range_around(place), objects::unwind_table(place)) else {
+            continue;
+        };
         for address in range.step_by(61) {
             // SAFETY: libraries of this process, which are not unloaded.
             let rule = unsafe { caller_rule(&table, address) };
