@@ -33,10 +33,30 @@ pub enum Real {
     Dladdr,
     /// `dladdr1`
     Dladdr1,
+    /// `execve`
+    Execve,
+    /// `execv`
+    Execv,
+    /// `execvp`
+    Execvp,
+    /// `execvpe`
+    Execvpe,
+    /// `execl`
+    Execl,
+    /// `execlp`
+    Execlp,
+    /// `execle`
+    Execle,
+    /// `fexecve`
+    Fexecve,
+    /// `posix_spawn`
+    PosixSpawn,
+    /// `posix_spawnp`
+    PosixSpawnp,
 }
 
 /// Their names, each at its number.
-const NAMES: [&CStr; 12] = [
+const NAMES: [&CStr; 22] = [
     c"dlsym",
     c"dlopen",
     c"dlmopen",
@@ -49,6 +69,16 @@ const NAMES: [&CStr; 12] = [
     c"vfork",
     c"dladdr",
     c"dladdr1",
+    c"execve",
+    c"execv",
+    c"execvp",
+    c"execvpe",
+    c"execl",
+    c"execlp",
+    c"execle",
+    c"fexecve",
+    c"posix_spawn",
+    c"posix_spawnp",
 ];
 
 static FOUND: [AtomicPtr<c_void>; NAMES.len()] =

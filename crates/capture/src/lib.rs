@@ -14,7 +14,8 @@
 //! 4. The program exits: `recording::end` finishes the file, also before `_exit` (`exits`). It may be killed instead: the file is a shared
 //!    mapping.
 //!
-//! A fork's child starts again from 1 (`forked`).
+//! A fork's child starts again from 1 (`forked`), and so does a program that it executes, unless that cannot load the library
+//! (`executes`).
 //!
 //! Everything here runs in a program that did not ask for it. What runs within its calls does not panic, allocate or
 //! lock (`cargo xtask hot` checks the machine code, by `hot.toml`), and the program cannot see it (`unseen`).
@@ -29,6 +30,7 @@ mod driver;
 mod early;
 mod ending;
 mod env;
+mod executes;
 mod exits;
 mod file;
 mod frames;

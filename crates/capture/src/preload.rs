@@ -43,7 +43,7 @@ pub fn is_early() -> bool {
 }
 
 /// How this library's file name begins.
-const NAME: &[u8] = b"libholdup_capture";
+pub const NAME: &[u8] = b"libholdup_capture";
 
 /// `dlsym`: for the driver's functions, what records them; for everything else, and for what is not
 /// found so, a jump into the C library. It looks at its caller: for where to search, and for the

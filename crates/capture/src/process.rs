@@ -381,6 +381,14 @@ pub fn count_after_stop() {
     }
 }
 
+/// Counts a program that runs without this library, or takes that back. A process without CUDA has not mapped the count yet.
+pub fn count_foreign_program(change: i64) {
+    share();
+    if let Some(shared) = shared() {
+        shared.foreign_programs.fetch_add(change.cast_unsigned(), Relaxed);
+    }
+}
+
 /// Marks the file as complete.
 pub fn finish() {
     if let Some(header) = header() {

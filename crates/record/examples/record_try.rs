@@ -41,6 +41,9 @@ fn run(argv: Vec<std::ffi::OsString>) {
                 outcome.notes.join("\n"),
             ];
             let _ = std::fs::write(variable("RECORD_TRY_OUTCOME"), lines.join("\n"));
+            if let Some(obstacle) = &outcome.obstacle {
+                eprintln!("{obstacle}");
+            }
             drop(outcome.spool);
             record::die_like(outcome.status)
         }

@@ -90,14 +90,20 @@ fn has_directory(program: &Path) -> bool {
 
 /// The file that a shell would find for the name.
 fn find(program: &Path) -> Option<PathBuf> {
+    let is_there = |file: &PathBuf| if has_directory(program) { file.exists() } else { file.is_file() };
+    candidates(program).into_iter().find(is_there)
+}
+
+/// The files that a name may mean: in the directories of PATH unless it has one.
+pub(crate) fn candidates(program: &Path) -> Vec<PathBuf> {
     if program.as_os_str().is_empty() {
-        return None;
+        return Vec::new();
     }
     if has_directory(program) {
-        return program.exists().then(|| program.to_owned());
+        return vec![program.to_owned()];
     }
     let path = std::env::var_os("PATH").unwrap_or("/bin:/usr/bin".into());
-    std::env::split_paths(&path).map(|directory| directory.join(program)).find(|file| file.is_file())
+    std::env::split_paths(&path).map(|directory| directory.join(program)).collect()
 }
 
 /// The operating system's message, without its number.

@@ -4,7 +4,7 @@ use crate::control::Control;
 use crate::refused::{self, Ear};
 use crate::signals::{Meaning, Signal, Signals};
 use crate::witness::Witness;
-use crate::{Error, Options, Recording, Spool, Status, descendants};
+use crate::{Error, Obstacle, Options, Recording, Spool, Status, descendants, image};
 use libc::{c_int, pid_t};
 use std::ffi::OsString;
 use std::io;
@@ -51,6 +51,10 @@ pub struct Outcome {
     pub notes: Vec<String>,
     /// Processes that are not recorded, since they could not make their file; the notes say why.
     pub unrecorded: u64,
+    /// How often programs of another C library (musl) were executed, which are not recorded.
+    pub foreign_programs: u64,
+    /// What kept the program itself from being recorded.
+    pub obstacle: Option<Obstacle>,
     /// Just before the program was started.
     pub started: Moment,
     /// When the program ended; processes that it left may have written later.
@@ -80,7 +84,8 @@ impl Command {
         let mut control = Control::new(&recording.spool, self.options.schedule).map_err(failed)?;
         let ear = Ear::of(recording.spool.path());
         let started = Moment::now();
-        let child = self.start(&recording, &signals)?;
+        let obstacle = self.obstacle();
+        let child = self.start(&recording, obstacle.as_ref(), &signals)?;
         let watcher = self.watch(recording.spool.path());
         let status = attend(child, &signals, witness, &mut control)
             .map_err(|source| Error::Lost { program: self.program().display().to_string(), source })?;
@@ -92,7 +97,16 @@ impl Command {
         notes.extend(finish(watcher));
         let refused = ear.heard();
         notes.extend(refused::notes(&refused));
-        Ok(Outcome { spool, status, notes, unrecorded: refused.len() as u64, started, ended })
+        let unrecorded = refused.len() as u64;
+        let shared = std::fs::read(spool.path().join(spool::SHARED)).unwrap_or_default();
+        let foreign_programs = spool::foreign_programs(&shared);
+        Ok(Outcome { spool, status, notes, unrecorded, foreign_programs, obstacle, started, ended })
+    }
+
+    /// What keeps the program itself from being recorded. It runs nevertheless, and programs that a static one starts are
+    /// recorded.
+    pub fn obstacle(&self) -> Option<Obstacle> {
+        image::obstacle(self.program())
     }
 
     /// Starts to watch, once the program was started: before, a second thread would hold locks in its copy of this
@@ -109,11 +123,19 @@ impl Command {
     }
 
     /// Starts the program.
-    fn start(&self, recording: &Recording, signals: &Signals) -> Result<pid_t, Error> {
+    fn start(
+        &self,
+        recording: &Recording,
+        obstacle: Option<&Obstacle>,
+        signals: &Signals,
+    ) -> Result<pid_t, Error> {
         let (program, arguments) = self.argv.split_first().ok_or(Error::NoCommand)?;
         let mut command = std::process::Command::new(program);
         command.args(arguments);
-        for (name, value) in &recording.environment.variables {
+        // Its loader would end it: it cannot load the library.
+        let is_foreign = matches!(obstacle, Some(Obstacle::Foreign { .. }));
+        let variables = recording.environment.variables.iter();
+        for (name, value) in variables.filter(|(name, _)| !(is_foreign && *name == "LD_PRELOAD")) {
             match value {
                 Some(value) => command.env(name, value),
                 None => command.env_remove(name),

@@ -6,6 +6,7 @@ mod support;
 use std::io::Write;
 use std::os::unix::fs::PermissionsExt;
 use std::os::unix::process::ExitStatusExt;
+use std::path::Path;
 use std::process::Stdio;
 use support::{Try, harmless, text};
 
@@ -124,6 +125,54 @@ fn a_program_that_cannot_be_executed() {
     std::fs::set_permissions(&script, std::fs::Permissions::from_mode(0o755)).expect("own file");
     assert!(refusal(name).ends_with("the interpreter or loader that it names is missing\n"));
     assert_eq!(refusal("/etc"), "/etc: cannot be executed: it is a directory\n");
+}
+
+/// A C program that says what is preloaded, linked with some flags; `None` where they cannot be linked.
+fn says_preloaded(directory: &Path, flags: &[&str]) -> Option<String> {
+    const SOURCE: &str = "#include <stdio.h>\n#include <stdlib.h>\n\
+        int main(void) { const char *it = getenv(\"LD_PRELOAD\"); puts(it ? it : \"nothing\"); return 5; }\n";
+    let (source, path) = (directory.join("says.c"), directory.join("says"));
+    std::fs::write(&source, SOURCE).expect("a file");
+    let mut compiler = std::process::Command::new(std::env::var("CC").unwrap_or_else(|_| "cc".into()));
+    compiler.arg(&source).args(flags).arg("-o").arg(&path).stderr(Stdio::null());
+    compiler.status().is_ok_and(|status| status.success()).then(|| path.display().to_string())
+}
+
+#[test]
+fn a_program_of_another_c_library_runs_without_the_capture_library() {
+    let directory = tempfile::tempdir().expect("a directory");
+    let loaders = ["/lib64/ld-linux-x86-64.so.2", "/lib/ld-linux-aarch64.so.1"].map(Path::new);
+    let of_glibc = loaders.into_iter().find(|path| path.exists()).expect("glibc has a loader");
+    let loader = directory.path().join("ld-musl-test.so.1");
+    std::os::unix::fs::symlink(of_glibc, &loader).expect("a link");
+    let flag = format!("-Wl,--dynamic-linker={}", loader.display());
+    let program = says_preloaded(directory.path(), &[&flag]).expect("a C compiler");
+    let mut try_ = Try::new(&[&program]);
+    let output = try_.run();
+    assert_eq!((output.status.code(), text(&output.stdout).as_str()), (Some(5), "nothing\n"));
+    let obstacle = format!(
+        "{program}: cannot be recorded: a program of another C library (its loader is ld-musl-test.so.1): \
+         link it dynamically with glibc\n"
+    );
+    assert_eq!(text(&output.stderr), obstacle);
+}
+
+#[test]
+fn a_static_program_cannot_be_recorded_itself() {
+    let directory = tempfile::tempdir().expect("a directory");
+    // Not every machine has the C library for it.
+    let Some(program) = says_preloaded(directory.path(), &["-static"]) else { return };
+    let mut try_ = Try::new(&[&program]);
+    let output = try_.run();
+    // What it starts is recorded.
+    let library = format!("{}\n", harmless().display());
+    assert_eq!((output.status.code(), text(&output.stdout)), (Some(5), library));
+    let said = text(&output.stderr);
+    assert!(
+        said.starts_with(&format!("{program}: cannot be recorded itself: a static executable")),
+        "{said}"
+    );
+    assert_eq!(said.lines().count(), 1);
 }
 
 #[test]

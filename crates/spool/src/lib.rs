@@ -56,7 +56,7 @@ pub use read::{Chunk, Damage, File, Record};
 pub use record::*;
 pub use refused::Refused;
 pub use ring::{Ring, position};
-pub use shared::{Control, MOST_REQUESTS, SHARED, Shared, requests, unrecorded_children};
+pub use shared::{Control, MOST_REQUESTS, SHARED, Shared, foreign_programs, requests, unrecorded_children};
 pub use waits::*;
 pub use watched::*;
 

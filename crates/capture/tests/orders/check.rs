@@ -89,7 +89,8 @@ fn calls(recorded: &Recorded, process: &Process, is_complete: bool) -> u64 {
             continue;
         }
         assert!(found <= most, "{tid} made {most} calls of {}, not {found}", FUNCTIONS[function]);
-        missing += least.saturating_sub(found);
+        // Queries are counted, and a thread's count is one record.
+        missing += if function == QUERY { u64::from(found < least) } else { least.saturating_sub(found) };
         if found < least {
             which.push(format!("{tid} made {least} calls of {}, not {found}", FUNCTIONS[function]));
         }
@@ -152,7 +153,10 @@ fn waits(recorded: &Recorded, process: &Process) -> u64 {
             missing.push(format!("of {tid} for {lock:#x}, kind {kind}, {from} to {to}: there are {near:?}"));
         }
     }
-    assert!(missing.len() as u64 <= lost(process), "waits are missing: {}", missing.join("; "));
+    // Where another thread holds the loader's list for long as recording begins, waits are recorded from the program's next
+    // call of the loader on.
+    let is_late = recorded.fact("loader-busy") == 1;
+    assert!(is_late || missing.len() as u64 <= lost(process), "waits are missing: {}", missing.join("; "));
     lists[0].len() as u64
 }
 
@@ -167,7 +171,9 @@ fn children(recorded: &Recorded) -> u64 {
         let at = pids.iter().position(|child| *child == pid);
         let at = at.unwrap_or_else(|| panic!("{pid} has a file and is no child of {pids:?}"));
         let made = process.calls.iter().filter(|call| call.name != "cuInit").count() as u64;
-        assert!(made <= calls[at], "child {pid} made {} calls, not {made}", calls[at]);
+        // There may have been no room for the name of cuInit.
+        let unnamed = u64::from(lost(process) > 0);
+        assert!(made <= calls[at] + unnamed, "child {pid} made {} calls, not {made}", calls[at]);
         assert!(process.threads.iter().all(|tid| u64::from(*tid) == pid), "{:?} in {pid}", process.threads);
     }
     pids.len() as u64

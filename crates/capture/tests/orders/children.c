@@ -3,6 +3,7 @@
 
 #include <sched.h>
 #include <spawn.h>
+#include <sys/mman.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 
@@ -12,9 +13,12 @@ extern pid_t _Fork(void);
 /* A child that runs on makes so many calls, and ends with this status. */
 enum { CALLS_OF_CHILD = 6, STATUS_OF_CHILD = 3 };
 
-static const char *own_path;
+/* What a child that is replaced by another program runs. */
+static char own_path[3072];
+static char spawned[] = "child";
+static char *const spawned_words[] = {own_path, spawned, NULL};
 
-void prepare_children(const char *path) { own_path = path; }
+void prepare_children(const char *path) { snprintf(own_path, sizeof own_path, "%s", path); }
 
 /* What may be done in a child of a process with threads: no lock that another thread may have held. */
 static void live_on(void) {
@@ -56,57 +60,79 @@ static pid_t clone_shared(void) {
 }
 
 static pid_t spawn_process(void) {
-    char path[3072], word[] = "child";
-    char *const words[] = {path, word, NULL};
     pid_t child;
-    snprintf(path, sizeof path, "%s", own_path);
-    NEED(posix_spawn(&child, path, NULL, NULL, words, environ) == 0);
+    NEED(posix_spawn(&child, own_path, NULL, NULL, spawned_words, environ) == 0);
     return child;
 }
 
-static pid_t fork_in_any_way(enum child how) {
-    return how == FORK        ? fork()
-           : how == BARE_FORK ? _Fork()
-                              : (pid_t)syscall(SYS_clone, (unsigned long)SIGCHLD, NULL, NULL, NULL, NULL);
-}
-
-static pid_t make_process(enum child how) {
-    pid_t child;
-    switch (how) {
-    case VFORK:
-        child = vfork();
-        if (child == 0) {
-            _exit(STATUS_OF_CHILD);
-        }
-        return child;
-    case POSIX_SPAWN: return spawn_process();
-    case CLONE_SHARED: return clone_shared();
-    default:
-        child = fork_in_any_way(how);
-        if (child != 0) {
-            return child;
-        }
-        if (how == FORK) {
-            live_on_and_allocate();
-        } else {
-            live_on();
-        }
-        if (how == CLONE) {
-            syscall(SYS_exit_group, STATUS_OF_CHILD);
-        }
-        _exit(STATUS_OF_CHILD);
-    }
-}
-
-void make_child(enum child how) {
+static void await(pid_t child) {
     int status;
-    pid_t child = make_process(how);
     NEED(child > 0);
     while (waitpid(child, &status, 0) != child) {
         NEED(errno == EINTR);
     }
     NEED(WIFEXITED(status) && WEXITSTATUS(status) == STATUS_OF_CHILD);
+}
+
+static _Noreturn void be_child(enum child how, int *grandchild) {
+    if (how == FORK_EXEC) {
+        execve(own_path, spawned_words, environ);
+        _exit(1);
+    }
+    if (how == FORK_TWICE) {
+        *grandchild = fork();
+        if (*grandchild == 0) {
+            live_on_and_allocate();
+            _exit(STATUS_OF_CHILD);
+        }
+        await(*grandchild);
+    }
+    if (how == FORK) {
+        live_on_and_allocate();
+    } else {
+        live_on();
+    }
+    if (how == CLONE) {
+        syscall(SYS_exit_group, STATUS_OF_CHILD);
+    }
+    _exit(STATUS_OF_CHILD);
+}
+
+static pid_t fork_in_any_way(enum child how, int *grandchild) {
+    pid_t child = how == BARE_FORK ? _Fork()
+                  : how == CLONE   ? (pid_t)syscall(SYS_clone, (unsigned long)SIGCHLD, NULL, NULL, NULL, NULL)
+                                   : fork();
+    if (child == 0) {
+        be_child(how, grandchild);
+    }
+    return child;
+}
+
+static pid_t vfork_in_any_way(enum child how) {
+    pid_t child = vfork();
+    if (child == 0) {
+        if (how == VFORK_EXEC) {
+            execve(own_path, spawned_words, environ);
+        }
+        _exit(STATUS_OF_CHILD);
+    }
+    return child;
+}
+
+void make_child(enum child how) {
+    /* A child writes the number of its own child here. */
+    int *grandchild = mmap(NULL, sizeof *grandchild, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    NEED(grandchild != MAP_FAILED);
+    pid_t child = how == POSIX_SPAWN                    ? spawn_process()
+                  : how == CLONE_SHARED                 ? clone_shared()
+                  : how == VFORK || how == VFORK_EXEC ? vfork_in_any_way(how)
+                                                        : fork_in_any_way(how, grandchild);
+    await(child);
     known_child(child, how == VFORK || how == CLONE_SHARED ? 0 : CALLS_OF_CHILD);
+    if (how == FORK_TWICE) {
+        known_child(*grandchild, CALLS_OF_CHILD);
+    }
+    NEED(munmap(grandchild, sizeof *grandchild) == 0);
 }
 
 int be_spawned(void) {

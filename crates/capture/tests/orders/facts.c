@@ -89,6 +89,7 @@ void write_facts(void) {
         of_scene(&program.scenes[at]);
     }
     write_fact(file, "process", (unsigned long)getpid());
+    write_fact(file, "loader-busy", (unsigned long)program.was_busy);
     of_threads(file);
     for (int at = 0; at < waits_count; at++) {
         write_fact(file, "wait-thread", (unsigned long)waits[at].tid);

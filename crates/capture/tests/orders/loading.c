@@ -12,6 +12,15 @@ void set_libraries_path(const char *own) {
     snprintf(libraries_path, sizeof libraries_path, "%.*s", (int)(end - own), own);
 }
 
+/* How often a callback began, and how often one ended. */
+static int begun, ended;
+
+int loader_was_idle(int before) { return before == __atomic_load_n(&begun, __ATOMIC_SEQ_CST); }
+int loader_idles(void) {
+    int over = __atomic_load_n(&ended, __ATOMIC_SEQ_CST);
+    return __atomic_load_n(&begun, __ATOMIC_SEQ_CST) == over ? over : -1;
+}
+
 struct iteration {
     struct op *op;
     int left;
@@ -21,9 +30,11 @@ struct iteration {
 static int visit(struct dl_phdr_info *info, size_t size, void *data) {
     struct iteration *iteration = data;
     NEED(info && size);
+    __atomic_add_fetch(&begun, 1, __ATOMIC_SEQ_CST);
     enter_rank(program.objects);
     run(iteration->op->body);
     leave_rank(program.objects);
+    __atomic_add_fetch(&ended, 1, __ATOMIC_SEQ_CST);
     return --iteration->left == 0;
 }
 

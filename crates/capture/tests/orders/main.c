@@ -75,7 +75,9 @@ static void begin_driver(void) {
     if (program.init_lock >= 0) {
         acquire(program.init_lock, PLAIN, 0);
     }
+    int idles = loader_idles();
     initialize_driver();
+    program.was_busy = idles < 0 || !loader_was_idle(idles);
     if (program.init_lock >= 0) {
         release(program.init_lock, 0);
     }

@@ -98,7 +98,8 @@ pub fn run(plan: &Plan) -> Outcomes {
     let draw = || next(plan, &mut outcomes.lock().expect("no thread panics with it"), begin);
     let work = || {
         while let Some(seed) = draw() {
-            let result = caught(|| Seeded::new(seed).run());
+            let seeded = Seeded::new(seed);
+            let result = caught(|| seeded.run()).map_err(|failure| format!("{}: {failure}", seeded.how));
             add(&mut outcomes.lock().expect("no thread panics with it"), seed, result);
         }
     };

@@ -108,7 +108,7 @@ enum spawning {
 };
 
 /* How a CHILD is made. */
-enum child { FORK, BARE_FORK, VFORK, POSIX_SPAWN, CLONE, CLONE_SHARED, CHILDREN };
+enum child { FORK, FORK_TWICE, FORK_EXEC, BARE_FORK, VFORK, VFORK_EXEC, POSIX_SPAWN, CLONE, CLONE_SHARED, CHILDREN };
 
 struct scene;
 
@@ -175,6 +175,7 @@ struct program {
     int daemons;      /* threads that never end */
     int are_busy;     /* they do not only wait */
     int ending;       /* how it ends, below */
+    int was_busy;     /* a thread was in a callback of dl_iterate_phdr while the driver was initialized */
 };
 
 enum ending { RETURN, EXIT, UNDERSCORE_EXIT, KILLED, LAST_THREAD, ENDINGS };
@@ -250,6 +251,9 @@ void look_up_address(void);
 void reopen(void);
 void load(struct op *op);
 void set_libraries_path(const char *own);
+/* How many callbacks there were, if no thread is in one; else -1. Whether there were no more since. */
+int loader_idles(void);
+int loader_was_idle(int before);
 
 /* calls.c */
 void initialize_driver(void);

@@ -6,7 +6,8 @@ static const char *const kinds[] = {"normal", "adaptive", "recursive", "errorche
                                     "storage", "objects"};
 static const char *const ways[] = {"", " timed", " clocked", " tried", " impatient"};
 static const char *const functions[] = {"launch", "copy-out", "copy-in", "fill", "alloc", "free", "sync", "query"};
-static const char *const children[] = {"fork", "_Fork", "vfork", "posix_spawn", "clone", "clone-shared"};
+static const char *const children[] = {"fork", "fork-twice", "fork-exec", "_Fork", "vfork", "vfork-exec",
+                                       "posix_spawn", "clone", "clone-shared"};
 static const char *const awaited[] = {"lock", "flag", "event", "barrier", "copy", "allocation", "turns"};
 static const char *const cancelled[] = {"condition", "semaphore", "sleep", "join"};
 

@@ -12,6 +12,8 @@ const LIMIT: u64 = 20;
 /// The program of a seed.
 pub struct Seeded {
     program: Program,
+    /// How it is run, as a command line has it.
+    pub how: String,
 }
 
 impl Seeded {
@@ -24,17 +26,20 @@ impl Seeded {
         // Its locks are watched as the driver's are.
         let listed = if is(16, 4) { "orders" } else { "nothing" };
         let stacks = if is(24, 4) { "0" } else { "100000" };
-        let program = Seeded::program(binding, &seed.to_string(), LIMIT).at_level(level);
-        let program = program.with(spool::VAR_LOCKS, listed).with(spool::VAR_STACKS, stacks);
+        let mut settings = vec![(spool::VAR_LOCKS, listed), (spool::VAR_STACKS, stacks)];
         // Room for a few threads only.
-        let program = if is(32, 10) { program.with(spool::VAR_MAX_SIZE, "327680") } else { program };
-        let program = if is(40, 10) { program.with(spool::VAR_KEEP, "last") } else { program };
-        Seeded { program }
+        settings.extend(is(32, 10).then_some((spool::VAR_MAX_SIZE, "327680")));
+        settings.extend(is(40, 10).then_some((spool::VAR_KEEP, "last")));
+        let program = Seeded::program(binding, &seed.to_string(), LIMIT).at_level(level);
+        let program = settings.iter().fold(program, |program, (name, value)| program.with(name, value));
+        let settings: Vec<String> = settings.iter().map(|(name, value)| format!("{name}={value}")).collect();
+        let how = format!("{binding:?}, {}={level} {}", spool::VAR_LEVEL, settings.join(" "));
+        Seeded { program, how }
     }
 
     /// A program that does not end by itself.
     pub fn hanging() -> Seeded {
-        Seeded { program: Seeded::program(Binding::Lazy, "hang", 1) }
+        Seeded { program: Seeded::program(Binding::Lazy, "hang", 1), how: String::new() }
     }
 
     fn program(binding: Binding, word: &str, limit: u64) -> Program {

@@ -159,7 +159,7 @@ static struct op *make_some_child(struct context context) {
     }
     enum child how = (enum child)below(&dice, CHILDREN);
     /* C libraries differ in which of their locks a fork takes. */
-    if (how == FORK && !may_load(&context)) {
+    if (how <= FORK_EXEC && !may_load(&context)) {
         how = BARE_FORK;
     }
     children_left--;

@@ -81,9 +81,9 @@ const LIBRARIES: [(&str, &str, &[&str]); 21] = [
     ("cupti.c", "inner/libcupti.so.12", &["-DCUDA=12"]),
     ("cupti.c", "inner/libcupti.so.13", &["-DCUDA=13"]),
 ];
-const PROGRAMS: [&str; 15] = [
+const PROGRAMS: [&str; 16] = [
     "waits", "locks", "calls", "endings", "threads", "loader", "nvtx", "taken", "jit", "issue", "meets",
-    "like", "runtime", "long", "files",
+    "like", "runtime", "long", "files", "executes",
 ];
 
 /// The capture library: another build of it where `HOLDUP_TEST_LIBRARY` names one, as by a sanitizer. Cargo builds a

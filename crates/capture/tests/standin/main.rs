@@ -13,6 +13,7 @@ mod runtime;
 mod calls;
 mod cupti;
 mod endings;
+mod executes;
 mod files;
 mod issue;
 mod jit;

@@ -29,6 +29,9 @@ pub fn run(arguments: &Record, color: Color) -> Result<ExitCode, Failure> {
         let pid = std::process::id();
         eprintln!("holdup: recording is off: `kill -USR2 {pid}` switches it on, and off again");
     }
+    if let Some(obstacle) = command.obstacle() {
+        eprintln!("holdup: {obstacle}");
+    }
     let outcome = match command.run() {
         Ok(outcome) => outcome,
         Err(error) => {
@@ -71,11 +74,9 @@ fn keep(outcome: Outcome, target: Target, arguments: &Record, color: Color) {
         eprintln!("holdup: {note}");
     }
     if outcome.spool.is_empty() {
-        let why = match outcome.unrecorded {
-            0 => "no process of the program used CUDA",
-            _ => "every process that used CUDA was refused",
-        };
-        eprintln!("holdup: nothing was recorded: {why}");
+        if let Some(why) = why_empty(&outcome) {
+            eprintln!("holdup: nothing was recorded: {why}");
+        }
         return;
     }
     match save(&outcome, target, arguments) {
@@ -86,6 +87,23 @@ fn keep(outcome: Outcome, target: Target, arguments: &Record, color: Color) {
             let (from, to) = (kept.display(), "FILE.holdup");
             eprintln!("holdup: the recording is kept: to try again, run `holdup import {from} -o {to}`");
         }
+    }
+}
+
+/// Why nothing was recorded; `None` if that was reported before the program began.
+fn why_empty(outcome: &Outcome) -> Option<String> {
+    let foreign = outcome.foreign_programs;
+    if outcome.unrecorded > 0 {
+        Some("every process that used CUDA was refused".to_owned())
+    } else if outcome.obstacle.is_some() {
+        None
+    } else if foreign > 0 {
+        Some(format!(
+            "no process with glibc used CUDA; {foreign} programs of another C library (musl) were executed and not recorded: \
+             link them dynamically with glibc"
+        ))
+    } else {
+        Some("no process of the program used CUDA".to_owned())
     }
 }
 
@@ -100,6 +118,7 @@ fn save(outcome: &Outcome, target: Target, arguments: &Record) -> Result<Vec<(Tr
     }
     trace.meta.notes.extend(outcome.notes.iter().cloned());
     trace.meta.lost.records("process that could not make its file", outcome.unrecorded);
+    trace.meta.notes.extend(outcome.obstacle.as_ref().map(ToString::to_string));
     trace.meta.notes.extend(beginning(outcome, &trace));
     if let Status::Signaled(signal) = outcome.status {
         trace.meta.notes.push(format!("the program was ended by signal {signal}"));

@@ -131,6 +131,7 @@ pub(crate) fn import(directory: &Path, progress: &mut dyn FnMut(Progress)) -> Re
     let shared = Shared {
         requests: spool::requests(&shared),
         unrecorded_children: spool::unrecorded_children(&shared),
+        foreign_programs: spool::foreign_programs(&shared),
     };
     let mut trace = gather(&contents, Some(&shared), &mut Symbols::of_owner(directory), progress);
     for (path, _) in closed {
@@ -187,6 +188,7 @@ struct Shared {
     /// When recording was switched off, on and so on.
     requests: Vec<Ns>,
     unrecorded_children: u64,
+    foreign_programs: u64,
 }
 
 /// Builds a trace from the contents of spool files, each with its name, and from what all processes share, if that is
@@ -201,6 +203,7 @@ fn gather(
     let mut gather = Gather::new(symbolizer);
     gather.requested = shared.map(|shared| recorded::requested(&shared.requests));
     gather.unrecorded_children(shared.map_or(0, |shared| shared.unrecorded_children));
+    gather.foreign_programs(shared.map_or(0, |shared| shared.foreign_programs));
     let mut opened: Vec<(&Contents<'_>, spool::File<'_>)> = Vec::new();
     for contents in files {
         match spool::File::new(contents.bytes) {
@@ -378,6 +381,14 @@ impl<'a> Gather<'a> {
             self.note(format!(
                 "{count} child processes were not recorded: they were made without the handlers of fork (_Fork, vfork, clone)"
             ));
+        }
+    }
+
+    /// Counts programs that could not load the library: the program may have used CUDA in them.
+    fn foreign_programs(&mut self, count: u64) {
+        self.trace.meta.lost.records("programs of another C library (musl) that were not recorded", count);
+        if count > 0 {
+            self.note(format!("{count} programs of another C library (musl) were executed and not recorded"));
         }
     }
 

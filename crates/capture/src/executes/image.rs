@@ -1,0 +1,181 @@
+//! Which loader a program has: that of the file that is executed, or of its interpreter where the file is a script.
+
+use crate::file::File;
+use crate::line::Line;
+use libc::{c_char, c_int};
+use std::ffi::CStr;
+use std::mem::ManuallyDrop;
+
+/// A program that is executed.
+#[derive(Clone, Copy)]
+pub enum Image {
+    /// By its path.
+    Path(*const c_char),
+    /// By a name that is looked for in the folders of `PATH`, unless it has a slash.
+    Searched(*const c_char),
+    /// By an open file.
+    Open(c_int),
+}
+
+/// How often a script's interpreter is a script: as often as the kernel goes on.
+const MOST_SCRIPTS: usize = 5;
+/// Bytes of a file's beginning, all that the kernel reads of a script's first line.
+const HEAD: usize = 256;
+/// Most headers of a file that are looked at. Loaders are named in one of the first.
+const MOST_HEADERS: u64 = 64;
+/// Longest path of a file that is searched.
+const MOST_PATH: usize = 1024;
+/// The folders where there is no `PATH`, of the C library.
+const FOLDERS: &[u8] = b"/bin:/usr/bin";
+
+impl Image {
+    /// Whether its loader is that of another C library. False if that cannot be found out.
+    ///
+    /// # Safety
+    ///
+    /// A path or name is a text that ends in a zero byte, or null.
+    pub unsafe fn is_foreign(self) -> bool {
+        let text = |text: *const c_char| {
+            // SAFETY: the caller's promise.
+            (!text.is_null()).then(|| unsafe { CStr::from_ptr(text) })
+        };
+        let is_foreign = match self {
+            Image::Path(path) => text(path).and_then(open).and_then(|file| has_foreign_loader(&file)),
+            Image::Searched(name) => text(name).and_then(search).and_then(|file| has_foreign_loader(&file)),
+            // Not closed: it is the program's.
+            Image::Open(file) => has_foreign_loader(&ManuallyDrop::new(File(file))),
+        };
+        is_foreign.unwrap_or(false)
+    }
+}
+
+/// Opens a file that can be executed.
+fn open(path: &CStr) -> Option<File> {
+    if !is_executable(path) {
+        return None;
+    }
+    let flags = libc::O_RDONLY | libc::O_CLOEXEC | libc::O_NONBLOCK | libc::O_NOCTTY;
+    // SAFETY: the path ends in a zero byte.
+    let file = unsafe { libc::open(path.as_ptr(), flags) };
+    (file >= 0).then_some(File(file))
+}
+
+/// Whether the path is of a plain file that somebody may execute. Opening another one may have effects.
+fn is_executable(path: &CStr) -> bool {
+    // SAFETY: all-zero bytes are a valid value.
+    let mut found: libc::stat = unsafe { std::mem::zeroed() };
+    // SAFETY: the path ends in a zero byte; writes the struct that it is given.
+    let is_there = unsafe { libc::stat(path.as_ptr(), &mut found) } == 0;
+    is_there && found.st_mode & libc::S_IFMT == libc::S_IFREG && found.st_mode & 0o111 != 0
+}
+
+/// Looks for a file as `execvp` does.
+fn search(name: &CStr) -> Option<File> {
+    if name.to_bytes().contains(&b'/') {
+        return open(name);
+    }
+    // SAFETY: a name that ends in a zero byte. A program that changes `PATH` on another thread breaks `execvp`, too.
+    let path = unsafe { libc::getenv(c"PATH".as_ptr()).as_ref() };
+    // SAFETY: the C library's strings end in a zero byte.
+    let path = path.map_or(FOLDERS, |path| unsafe { CStr::from_ptr(path) }.to_bytes());
+    for folder in path.split(|byte| *byte == b':') {
+        let between: &[u8] = if folder.is_empty() { b"" } else { b"/" };
+        let path = Line::<MOST_PATH>::of(&[folder, between, name.to_bytes_with_nul()])?;
+        let path = path.path()?;
+        if is_executable(path) {
+            return open(path);
+        }
+    }
+    None
+}
+
+/// Whether the loader of a file, or of its interpreter, is that of another C library; `None` if it has none.
+fn has_foreign_loader(file: &File) -> Option<bool> {
+    let mut room = [0; HEAD];
+    let mut head = read(file, 0, &mut room)?;
+    if !head.starts_with(b"#!") {
+        return loader_is_foreign(file, head);
+    }
+    for _ in 0..MOST_SCRIPTS {
+        let file = interpreter(head)?;
+        head = read(&file, 0, &mut room)?;
+        if !head.starts_with(b"#!") {
+            return loader_is_foreign(&file, head);
+        }
+    }
+    None
+}
+
+/// The file of a script's interpreter, which its first line names.
+fn interpreter(head: &[u8]) -> Option<File> {
+    let line = head.get(2..)?.split(|byte| *byte == b'\n').next()?;
+    let mut words = line.split(|byte| matches!(byte, b' ' | b'\t' | 0)).filter(|word| !word.is_empty());
+    let path = Line::<HEAD>::of(&[words.next()?, b"\0"])?;
+    open(path.path()?)
+}
+
+/// Reads from a place of a file.
+fn read<'a>(file: &File, at: u64, room: &'a mut [u8]) -> Option<&'a [u8]> {
+    // SAFETY: the kernel writes into the room at most.
+    let length = unsafe { libc::pread(file.0, room.as_mut_ptr().cast(), room.len(), at.try_into().ok()?) };
+    room.get(..usize::try_from(length).ok()?)
+}
+
+/// Where an ELF file of a class has what: see `elf(5)`.
+struct Layout {
+    /// In its header: where the program's headers are, how long each is and how many there are.
+    headers: usize,
+    size: usize,
+    count: usize,
+    /// In a program's header: where what it describes is, and how long.
+    offset: usize,
+    length: usize,
+    /// Bytes of an address.
+    word: usize,
+}
+
+const ELF32: Layout = Layout { headers: 28, size: 42, count: 44, offset: 4, length: 16, word: 4 };
+const ELF64: Layout = Layout { headers: 32, size: 54, count: 56, offset: 8, length: 32, word: 8 };
+/// Bytes of a program's header, of either class at most.
+const HEADER: usize = 56;
+
+/// Whether the loader that an ELF file names is that of another C library.
+fn loader_is_foreign(file: &File, head: &[u8]) -> Option<bool> {
+    let layout = match head.strip_prefix(b"\x7fELF")?.first()? {
+        1 => &ELF32,
+        _ => &ELF64,
+    };
+    let headers = number(head, layout.headers, layout.word)?;
+    let (size, count) = (number(head, layout.size, 2)?, number(head, layout.count, 2)?);
+    for index in 0..count.min(MOST_HEADERS) {
+        let at = headers.checked_add(index * size)?;
+        let mut room = [0; HEADER];
+        let start = usize::try_from(at).ok()?;
+        let header = match head.get(start..start.checked_add(HEADER)?) {
+            Some(header) => header,
+            None => read(file, at, &mut room)?,
+        };
+        if number(header, 0, 4)? != u64::from(libc::PT_INTERP) {
+            continue;
+        }
+        let mut room = [0; HEAD];
+        let (at, length) =
+            (number(header, layout.offset, layout.word)?, number(header, layout.length, layout.word)?);
+        let path = read(file, at, room.get_mut(..usize::try_from(length).ok()?)?)?;
+        return Some(is_of_musl(path));
+    }
+    None
+}
+
+/// A number of so many bytes, the lowest first as all of these machines have it.
+fn number(bytes: &[u8], at: usize, length: usize) -> Option<u64> {
+    let bytes = bytes.get(at..at.checked_add(length)?)?;
+    Some(bytes.iter().rev().fold(0, |number, byte| number << 8 | u64::from(*byte)))
+}
+
+/// Whether a loader's path is musl's: its file is the C library, mostly with another name for the loader.
+fn is_of_musl(path: &[u8]) -> bool {
+    let path = path.split(|byte| *byte == 0).next().unwrap_or_default();
+    let name = path.rsplit(|byte| *byte == b'/').next().unwrap_or_default();
+    name.starts_with(b"ld-musl") || name == b"libc.so"
+}
