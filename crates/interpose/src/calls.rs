@@ -74,11 +74,22 @@ fn add(name: &CStr, real: *mut c_void) -> Option<*mut c_void> {
         return queries::add(function, query == Query::Checked, real);
     }
     let plain = if function.launch == Launch::Plain { launches::add(function, real) } else { None };
-    plain.or_else(|| {
+    let thunk = plain.or_else(|| {
         let at = COUNT.fetch_add(1, AcqRel);
         WRAPPED.get(at)?.set(function, real);
         thunk_of(at)
-    })
+    });
+    note_several(function.number);
+    thunk
+}
+
+/// Notes of the functions of one name that there are several.
+fn note_several(number: u32) {
+    let known = &WRAPPED[..COUNT.load(Acquire).min(MOST)];
+    let all = || known.iter().chain(launches::known()).filter(|wrapped| wrapped.number() == number);
+    if all().count() > 1 {
+        all().for_each(Wrapped::set_one_of_several);
+    }
 }
 
 /// A function with a number of its own.

@@ -135,7 +135,8 @@ pub fn forget_all() {
     known().iter().for_each(Wrapped::forget_name);
 }
 
-fn known() -> &'static [Wrapped] {
+/// The launches that are wrapped.
+pub fn known() -> &'static [Wrapped] {
     let State { count, wrapped, .. } = &FIRST.launches;
     &wrapped[..count.load(Acquire).min(MOST)]
 }

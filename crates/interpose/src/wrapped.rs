@@ -50,6 +50,8 @@ pub struct Wrapped {
     synchronizes: AtomicBool,
     /// It returns whether it succeeded.
     is_checked: AtomicBool,
+    /// Another wrapped function has the same name: one of a library between program and driver, which calls the driver's.
+    is_one_of_several: AtomicBool,
 }
 
 impl Wrapped {
@@ -64,6 +66,7 @@ impl Wrapped {
             query: AtomicU32::new(0),
             synchronizes: AtomicBool::new(false),
             is_checked: AtomicBool::new(true),
+            is_one_of_several: AtomicBool::new(false),
         }
     }
 
@@ -87,6 +90,11 @@ impl Wrapped {
         self.query.store(query as u32 + 1, Relaxed);
         self.is_checked.store(is_checked, Relaxed);
         self.set(function, real);
+    }
+
+    /// Another wrapped function has its name.
+    pub(crate) fn set_one_of_several(&self) {
+        self.is_one_of_several.store(true, Relaxed);
     }
 
     /// In a fork's child: it has no name.
@@ -177,10 +185,11 @@ pub(crate) fn begin(wrapped: &'static Wrapped) -> Option<Begun> {
         name if name != 0 && !thread.is_unplaced() => name,
         _ => first(thread, hooks, wrapped),
     };
-    // A library wraps this function under the same name, and calls it: that is one call. A query is a part of the call
-    // that makes it.
+    // A library wraps this function under the same name, and calls it: that is one call. Otherwise a signal handler made it.
+    // A query is a part of the call that makes it.
     let outer = thread.function();
-    if outer != 0 && (outer == name || wrapped.query().is_some()) {
+    let is_same = outer == name && wrapped.is_one_of_several.load(Relaxed);
+    if outer != 0 && (is_same || wrapped.query().is_some()) {
         return None;
     }
     if wrapped.synchronizes.load(Relaxed) {
