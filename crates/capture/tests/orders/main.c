@@ -8,8 +8,8 @@
 
 _Noreturn void fail(const char *file, int line, const char *what) {
     char text[400];
-    int length = snprintf(text, sizeof text, "%s:%d: not so: %s (errno %d)\n", strrchr(file, '/') ? strrchr(file, '/') + 1 : file, line,
-                          what, errno);
+    const char *name = strrchr(file, '/') ? strrchr(file, '/') + 1 : file;
+    int length = snprintf(text, sizeof text, "%s:%d: not so: %s (errno %d)\n", name, line, what, errno);
     if (length > 0 && write(2, text, (size_t)length) < 0) {
         _exit(98);
     }
@@ -19,19 +19,24 @@ _Noreturn void fail(const char *file, int line, const char *what) {
 static sem_t never;
 static pthread_mutex_t shared_by_daemons = PTHREAD_MUTEX_INITIALIZER;
 
+/* Something of everything, until the process ends. */
+static void go_round(void) {
+    struct op call = {.what = CALLS, .how = LAUNCH, .number = 3};
+    struct op walk = {.what = ITERATE, .number = 1, .body = &call};
+    run(&walk);
+    NEED(pthread_mutex_lock(&shared_by_daemons) == 0);
+    void *volatile memory = malloc(100);
+    free(memory);
+    nap(200);
+    NEED(pthread_mutex_unlock(&shared_by_daemons) == 0);
+}
+
 static void *be_daemon(void *data) {
     (void)data;
     block_signals();
     begin_thread(-2, 1);
     while (program.are_busy) {
-        pthread_mutex_t own = PTHREAD_MUTEX_INITIALIZER;
-        struct op step = {.what = CALLS, .how = LAUNCH, .number = 3}, walk = {.what = ITERATE, .number = 1, .body = &step};
-        run(&walk);
-        NEED(pthread_mutex_lock(&shared_by_daemons) == 0 && pthread_mutex_lock(&own) == 0);
-        void *volatile memory = malloc(100);
-        free(memory);
-        nap(200);
-        NEED(pthread_mutex_unlock(&own) == 0 && pthread_mutex_unlock(&shared_by_daemons) == 0);
+        go_round();
     }
     for (;;) {
         sem_wait(&never);
@@ -140,15 +145,11 @@ static int run_program(const char *path) {
     return end();
 }
 
-/* Two threads, each of which waits for what the other one holds. */
-static int hang(const char *path) {
-    make_program(0);
-    prepare(path);
-    pthread_mutex_t *mutex = &program.locks[0].mutex;
-    make_lock(&(struct lock){.kind = NORMAL});
-    NEED(pthread_mutex_init(mutex, NULL) == 0);
-    pthread_mutex_lock(mutex);
-    pthread_mutex_lock(mutex);
+/* A thread that waits for itself. */
+static int hang(void) {
+    static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
+    pthread_mutex_lock(&mutex);
+    pthread_mutex_lock(&mutex);
     return 0;
 }
 
@@ -158,7 +159,7 @@ int main(int count, char **words) {
         return be_spawned();
     }
     if (count == 2 && strcmp(words[1], "hang") == 0) {
-        return hang(words[0]);
+        return hang();
     }
     NEED(count == 2 || (count == 3 && strcmp(words[1], "print") == 0));
     make_program(strtoull(words[count - 1], NULL, 10));

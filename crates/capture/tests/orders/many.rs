@@ -15,6 +15,9 @@ const KEPT: &str = include_str!("seeds.txt");
 /// So many that fail are enough: each may take its whole limit.
 const MOST_FAILED: usize = 20;
 
+/// A long run says how far it is.
+const REPORT: u64 = 5_000;
+
 /// Which programs to run.
 pub struct Plan {
     kept: Vec<u64>,
@@ -128,6 +131,9 @@ fn add(outcomes: &mut Outcomes, seed: u64, result: Result<Known, String>) {
         }
     }
     outcomes.ended += 1;
+    if outcomes.ended.is_multiple_of(REPORT) {
+        println!("{} programs, {} failed", outcomes.ended, outcomes.failed.len());
+    }
 }
 
 /// What `run` returns, or what it panicked with.

@@ -45,11 +45,25 @@ int below(struct random *random, int limit);
 int chance(struct random *random, int percent);
 
 /*
- * The last three are the loader's. As glibc 2.35 and later have them: a look-up (dlsym, dladdr) takes the first; dlopen and
- * dlclose take the first, then the one of threads' storage, then the one of the list of objects; constructors and
- * destructors run under the first alone; pthread_create takes the second; dl_iterate_phdr calls back under the third.
+ * The last three are the loader's, as glibc 2.35 and later have them. A look-up (dlsym, dladdr) takes the first. dlopen
+ * and dlclose take the first, then that of threads' storage, then that of the list of objects; constructors and
+ * destructors run under the first alone. pthread_create takes the second. dl_iterate_phdr calls back under the third.
  */
-enum kind { NORMAL, ADAPTIVE, RECURSIVE, CHECKED, INHERITING, ROBUST, RWLOCK, FAIR_RWLOCK, SEMAPHORE, MONITOR, LOADER, STORAGE, OBJECTS };
+enum kind {
+    NORMAL,
+    ADAPTIVE,
+    RECURSIVE,
+    CHECKED,
+    INHERITING,
+    ROBUST,
+    RWLOCK,
+    FAIR_RWLOCK,
+    SEMAPHORE,
+    MONITOR,
+    LOADER,
+    STORAGE,
+    OBJECTS
+};
 
 /* A lock with a rank: its place in `program.locks`. */
 struct lock {
@@ -72,7 +86,15 @@ struct lock {
 };
 
 /* What a wait is recorded as: the numbers of crates/spool/src/waits.rs. */
-enum recorded { UNRECORDED, AS_MUTEX = 1, AS_RWLOCK = 2, AS_CONDITION = 5, AS_SEMAPHORE = 6, AS_BARRIER = 7, AS_JOIN = 8 };
+enum recorded {
+    UNRECORDED,
+    AS_MUTEX = 1,
+    AS_RWLOCK = 2,
+    AS_CONDITION = 5,
+    AS_SEMAPHORE = 6,
+    AS_BARRIER = 7,
+    AS_JOIN = 8
+};
 
 /* How a thread asks for a lock. */
 enum how { PLAIN, TIMED, CLOCKED, TRIED, IMPATIENT };
@@ -108,7 +130,18 @@ enum spawning {
 };
 
 /* How a CHILD is made. */
-enum child { FORK, FORK_TWICE, FORK_EXEC, BARE_FORK, VFORK, VFORK_EXEC, POSIX_SPAWN, CLONE, CLONE_SHARED, CHILDREN };
+enum child {
+    FORK,
+    FORK_TWICE,
+    FORK_EXEC,
+    BARE_FORK,
+    VFORK,
+    VFORK_EXEC,
+    POSIX_SPAWN,
+    CLONE,
+    CLONE_SHARED,
+    CHILDREN
+};
 
 struct scene;
 

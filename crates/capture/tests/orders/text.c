@@ -183,9 +183,12 @@ static struct op *call_some(struct context context) {
     return op;
 }
 
+static struct op *ask_loader(struct context context, enum what what) {
+    return (what == REOPEN ? may_load(&context) : may_take(&context, program.loader)) ? make(what) : NULL;
+}
+
 /* A step; NULL where the one that was drawn is not allowed. */
 static struct op *some_step(struct context context) {
-    int loader = may_take(&context, program.loader);
     int drawn = below(&dice, context.depth < 4 ? 100 : 50);
     if (drawn < 10) {
         return call_some(context);
@@ -196,7 +199,7 @@ static struct op *some_step(struct context context) {
     } else if (drawn < 37) {
         return numbered(ALLOCATE, 1 + below(&dice, 12));
     } else if (drawn < 46) {
-        return !loader ? NULL : drawn < 43 ? make(drawn < 40 ? SYMBOL : ADDRESS) : may_load(&context) ? make(REOPEN) : NULL;
+        return ask_loader(context, drawn < 40 ? SYMBOL : drawn < 43 ? ADDRESS : REOPEN);
     } else if (drawn < 48) {
         return make(RAISE);
     } else if (drawn < 50) {
