@@ -1,4 +1,4 @@
-//! The functions that come next behind this library's wrappers: another preloaded library's, else the C library's. Whoever
+//! Functions that come next behind this library's wrappers: another preloaded library's, else the C library's. What
 //! is in the program's way to a function stays there.
 
 use libc::{c_char, c_int, c_void};

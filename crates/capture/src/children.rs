@@ -118,7 +118,7 @@ pub unsafe extern "C" fn vfork() -> libc::pid_t {
     )
 }
 
-/// What `interpose` has in a thread's variable while a child of `vfork` runs on it.
+/// The fact that `interpose` has in a thread's variable while a child of `vfork` runs on it.
 const ELSEWHERE: usize = 2;
 
 /// Where `clone` is to jump; notes a task that has this memory and is no thread.

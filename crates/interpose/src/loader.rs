@@ -2,7 +2,7 @@
 //!
 //! `dl_iterate_phdr` waits for the loader's lock. A thread may hold that one in a callback of its own and wait there for a
 //! lock of the program, which the calling thread may hold. So a [`Loader`] waits for nobody: it acquires the lock where it
-//! is free, and otherwise there is none. Whoever holds it looks through libraries and waits for nothing.
+//! is free, and otherwise there is none. The thread that holds it looks through libraries and waits for nothing.
 //!
 //! glibc has no name for this lock. It is found by what it does: it is the one mutex of the loader that the calling thread
 //! holds in such a callback and at no other time.

@@ -70,7 +70,7 @@ fn threads(recorded: &Recorded, process: &Process) {
 fn recorded_calls(process: &Process, tid: u64, function: &str) -> u64 {
     let is_it = |of: u32, name: &str| u64::from(of) == tid && name.trim_end_matches("_v2") == function;
     let recorded = process.calls.iter().filter(|call| is_it(call.tid, &call.name)).count() as u64;
-    // Whoever ends the process writes for other threads.
+    // The thread that ends the process writes for others.
     let counted = process.counted.iter().filter(|row| is_it(row.record.tid as u32, &row.name));
     recorded + counted.map(|row| row.record.count).sum::<u64>()
 }
