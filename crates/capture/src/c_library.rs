@@ -89,6 +89,8 @@ static DLVSYM: AtomicPtr<c_void> = AtomicPtr::new(std::ptr::null_mut());
 static DLSYM: AtomicPtr<c_void> = AtomicPtr::new(std::ptr::null_mut());
 
 /// Finds them, before anything else runs: by nothing that another library could have a function for.
+#[cold]
+#[inline(never)]
 pub fn prepare() {
     for (known, name) in [(&DLVSYM, c"dlvsym"), (&DLSYM, c"dlsym")] {
         known.store(interpose::c_library_symbol(name).unwrap_or(std::ptr::null_mut()), Release);

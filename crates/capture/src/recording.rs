@@ -41,6 +41,7 @@ pub fn driver_seen() {
 }
 
 /// Starts recording in this process, once.
+#[inline(never)]
 pub fn start() {
     interpose::begin_anew();
     unseen(|| {

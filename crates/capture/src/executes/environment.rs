@@ -77,7 +77,8 @@ impl Room {
         Some(room)
     }
 
-    /// Copies the environment that it has room for, without this library; the copy lives as long as the room. `None` if another thread made the environment longer meanwhile.
+    /// Copies the environment that it has room for, without this library; the copy lives as long as the room.
+    /// `None` if another thread made the environment longer meanwhile.
     ///
     /// # Safety
     ///
