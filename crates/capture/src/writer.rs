@@ -280,8 +280,7 @@ pub fn ended(thread: &'static Thread) {
     if slot.owner.load(Relaxed) != thread.tid() || writer.rest.is_null() {
         return;
     }
-    // A thread without a record has no end either: a chunk for it alone would be one more for each short thread.
-    if !control::is_off() && writer.end.chunk().is_some() {
+    if !control::is_off() {
         ending::write(writer, thread.tid());
     }
     if process::keeps_last() {
