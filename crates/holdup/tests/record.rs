@@ -308,6 +308,7 @@ const BRIEF: &str = r#"
 import ctypes, threading, time
 
 cuda = ctypes.CDLL("libcuda.so.1")
+cuda.cuInit(0)
 ran = []
 
 def work():
