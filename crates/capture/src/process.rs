@@ -296,12 +296,9 @@ fn fresh(size: u64, of: Use) -> Option<&'static ChunkHeader> {
 
 /// A part of the file for a chunk.
 fn make(header: &FileHeader, size: u64) -> Result<*mut ChunkHeader, Full> {
-    // Programs that start threads all the time take a chunk for each: mostly one is at hand.
-    let at_hand = windows::cut_off_at_hand(size);
-    if let Some(Mapped { address, reserved: true, .. }) = at_hand {
-        return Ok(address.cast());
-    }
     let file = reopen()?;
+    // Programs that start threads all the time take a chunk for each: mostly one is at hand, with the disk's blocks.
+    let at_hand = windows::cut_off_at_hand(size);
     let part = match at_hand.or_else(|| windows::cut(header, &file, size, is_roomy())) {
         Some(part) => part,
         None => {
