@@ -80,12 +80,13 @@ static _Noreturn void be_child(enum child how, int *grandchild) {
         _exit(1);
     }
     if (how == FORK_TWICE) {
-        *grandchild = fork();
-        if (*grandchild == 0) {
+        pid_t made = fork();
+        if (made == 0) {
             live_on_and_allocate();
             _exit(STATUS_OF_CHILD);
         }
-        await(*grandchild);
+        *grandchild = made;
+        await(made);
     }
     if (how == FORK) {
         live_on_and_allocate();

@@ -118,7 +118,7 @@ pub fn run(plan: &Plan) -> Outcomes {
 fn next(plan: &Plan, outcomes: &mut Outcomes, begin: Instant) -> Option<u64> {
     let seed = plan.seed(outcomes.begun, begin).filter(|_| outcomes.failed.len() < MOST_FAILED)?;
     outcomes.begun += 1;
-    outcomes.last = outcomes.last.max(seed);
+    outcomes.last = seed;
     Some(seed)
 }
 
