@@ -227,7 +227,7 @@ unsafe extern "C-unwind" fn before_execl(path: *const c_char) -> *mut c_void {
     if is_foreign { std::ptr::null_mut() } else { c_library::real(Real::Execl) }
 }
 
-/// As [`before_execl`], for `execlp`.
+/// The same as [`before_execl`], for `execlp`.
 unsafe extern "C-unwind" fn before_execlp(file: *const c_char) -> *mut c_void {
     // SAFETY: the file's name is a text.
     let is_foreign =
@@ -235,7 +235,7 @@ unsafe extern "C-unwind" fn before_execlp(file: *const c_char) -> *mut c_void {
     if is_foreign { std::ptr::null_mut() } else { c_library::real(Real::Execlp) }
 }
 
-/// As [`before_execl`], for `execle`, whose environment comes last.
+/// The same as [`before_execl`], for `execle`, whose environment comes last.
 unsafe extern "C-unwind" fn before_execle(path: *const c_char) -> *mut c_void {
     // SAFETY: the path is a text.
     if unsafe { is_foreign(Image::Path(path)) } {

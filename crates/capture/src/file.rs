@@ -41,7 +41,7 @@ impl File {
         }
     }
 
-    /// What the kernel states about it.
+    /// The kernel's statement about it.
     fn stat(&self) -> Option<libc::stat> {
         // SAFETY: all-zero bytes are a valid value.
         let mut found: libc::stat = unsafe { std::mem::zeroed() };

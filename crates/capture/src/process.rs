@@ -12,7 +12,7 @@ use std::ptr::null_mut;
 use std::sync::atomic::Ordering::{AcqRel, Acquire, Relaxed, Release};
 use std::sync::atomic::{AtomicBool, AtomicI64, AtomicPtr, AtomicU32, AtomicU64};
 
-/// What every recorded call looks at, in the cache line of what `interpose` looks at. Zeros are valid, and what a child finds
+/// State that every recorded call looks at, in the cache line of `interpose`'s. Zeros are valid, and all that a child finds
 /// that ran no handler of `fork`: it has no file.
 #[repr(C)]
 pub struct State {

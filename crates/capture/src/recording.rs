@@ -84,9 +84,18 @@ fn begin() {
     unsafe { atexit(end) };
 }
 
+/// The note where another thread was in the loader for too long.
+const UNSEEN: &[u8] =
+    b"another thread held the loader as recording began: waits for locks of libraries that were loaded by \
+    then are recorded only once the program loads or looks up something more";
+
 /// Looks through the libraries that are there.
 fn look_through_libraries() {
-    let Some(loader) = Loader::hold_at_start() else { return };
+    let Some(loader) = Loader::hold_at_start() else {
+        // Nobody waits for that thread: the next call of the loader looks.
+        writer::here(|writer| cupti::note(writer, UNSEEN));
+        return;
+    };
     interpose::renew(&loader);
     preload::look_for_driver(&loader);
     writer::here(|writer| watched::look_through(&loader, writer));

@@ -65,7 +65,7 @@ weak! {
 /// The program's options for AddressSanitizer, with one of this library's before them.
 static OPTIONS: Published<Line<4096>> = Published::new();
 
-/// What AddressSanitizer asks the program for: it ends a program in which its library is not the first one, unless it is told
+/// Options that AddressSanitizer asks the program for: it ends a program in which its library is not the first one, unless it is told
 /// not to look. This library is before it.
 #[unsafe(no_mangle)]
 pub extern "C" fn __asan_default_options() -> *const c_char {

@@ -162,7 +162,7 @@ mod tests {
         fn _Unwind_GetIP(context: *mut c_void) -> usize;
     }
 
-    /// What a step of the unwinder's returns to go on (`_URC_NO_REASON`).
+    /// The result by which a step of the unwinder's asks it to go on (`_URC_NO_REASON`).
     const GO_ON: c_int = 0;
 
     /// The frames by the kept rules, and by the unwinder alone.

@@ -69,7 +69,7 @@ struct Walk {
     frame: Frame,
     /// The innermost frame's stack pointer, on the stack that the walk is on.
     innermost: usize,
-    /// That of the code when the walk began.
+    /// The code's epoch when the walk began.
     epoch: u64,
     /// The frame's function was interrupted: its address is that of its next instruction, not behind a call.
     is_interrupted: bool,

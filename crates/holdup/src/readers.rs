@@ -1,4 +1,4 @@
-//! Who may read an output file.
+//! Readers that an output file may have.
 //!
 //! A recording may hold argument strings, paths and stacks, so it is its owner's alone, and what is made of it is, too.
 
@@ -14,7 +14,7 @@ impl Readers {
     /// All that the umask permits.
     pub const ALL: Readers = Readers(0o044);
 
-    /// Those who may read each of the inputs that an output is made from. Standard input has no permissions.
+    /// The users who may read each of the inputs that an output is made from. Standard input has no permissions.
     pub fn of<'a>(inputs: impl IntoIterator<Item = &'a Path>) -> Readers {
         let modes = inputs.into_iter().filter_map(mode);
         Readers(modes.fold(Readers::ALL.0, |all, mode| all & mode))

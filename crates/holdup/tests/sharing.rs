@@ -1,4 +1,4 @@
-//! Who may read what `holdup record` and the commands after it write, and where they do not write: no GPU is needed.
+//! Readers of files that `holdup record` and the commands after it write, and where they do not write: no GPU is needed.
 #![cfg(target_os = "linux")]
 
 #[allow(dead_code, reason = "the capture library's own tests use the rest")]
@@ -32,7 +32,7 @@ fn holdup(directory: &Path, umask: &str, arguments: &[&str]) -> Output {
     command.output().expect("the program starts")
 }
 
-/// As [`holdup`], which succeeds.
+/// The same as [`holdup`], which succeeds.
 fn succeeds(directory: &Path, umask: &str, arguments: &[&str]) {
     let output = holdup(directory, umask, arguments);
     assert_eq!(output.status.code(), Some(0), "{arguments:?}: {}", text(&output.stderr));

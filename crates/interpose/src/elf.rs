@@ -146,7 +146,7 @@ pub fn gnu_hash(name: &CStr) -> u32 {
 }
 
 impl<'a> Object<'a> {
-    /// That of the loader's description.
+    /// An object by the loader's description.
     pub fn of(info: &'a dl_phdr_info) -> Object<'a> {
         Object { info }
     }

@@ -8,14 +8,15 @@
 //! Loaded libraries are read from memory by who holds the [`Loader`]'s list, which waits for no thread:
 //!
 //! ```
-//! let loader = interpose::Loader::hold_at_start().expect("no other thread is here");
-//! let malloc = loader.symbol(c"malloc").map_or(0, |function| function.addr());
 //! let mut owner = Vec::new();
-//! loader.each_library(&mut |library| {
-//!     if library.addresses.contains(&malloc) {
-//!         owner = library.name().to_vec();
-//!     }
-//! });
+//! if let Some(loader) = interpose::Loader::hold_at_start() {
+//!     let malloc = loader.symbol(c"malloc").map_or(0, |function| function.addr());
+//!     loader.each_library(&mut |library| {
+//!         if library.addresses.contains(&malloc) {
+//!             owner = library.name().to_vec();
+//!         }
+//!     });
+//! }
 //! assert!(owner.starts_with(b"libc."));
 //! ```
 //!
@@ -272,7 +273,7 @@ pub struct Span {
 /// are short.
 pub type Called = fn(&'static Thread, &'static Wrapped, &Arguments, Span, i32);
 
-/// What a call reads besides what is this process's alone ([`own::Own`]).
+/// State that a call reads besides this process's own ([`own::Own`]).
 #[repr(C)]
 struct First {
     /// Time is taken from the time-stamp counter.
@@ -327,7 +328,7 @@ fn is_recording() -> bool {
     OWN.recording.load(Relaxed)
 }
 
-/// What is called; `None` before there is anything, and in a child that ran no handler of `fork`.
+/// The hooks; `None` before there are any, and in a child that ran no handler of `fork`.
 #[inline]
 fn hooks() -> Option<&'static Hooks> {
     // SAFETY: null, or hooks that were published and stay.

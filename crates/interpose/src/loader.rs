@@ -205,7 +205,7 @@ pub fn program_symbol(name: &CStr) -> Option<*mut c_void> {
     Object::of(&info).symbol(name, elf::gnu_hash(name)).map(|(found, _)| found)
 }
 
-/// What the loader shows debuggers (link.h).
+/// The structures that the loader shows debuggers (link.h).
 mod debug {
     use libc::{c_char, c_void, dl_phdr_info};
 
@@ -356,38 +356,4 @@ pub(crate) unsafe fn forget_all() {
 }
 
 #[cfg(all(test, not(miri)))]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn the_lock_is_the_one_that_a_callback_holds() {
-        find_lock();
-        let lock = LOCK.load(Acquire);
-        assert!(!lock.is_null());
-        let mut held = [0; WORDS];
-        each_object(&mut |_| {
-            held = words(lock);
-            ControlFlow::Break(())
-        });
-        assert_eq!((held[0] != 0, held[1], held[3]), (true, 1, 1));
-    }
-
-    #[test]
-    fn nobody_waits_for_a_thread_in_a_callback() {
-        find_lock();
-        let (ask, asked) = std::sync::mpsc::channel();
-        let (answer, answered) = std::sync::mpsc::channel();
-        let other = std::thread::spawn(move || {
-            asked.recv().expect("a question");
-            answer.send(Loader::hold().is_none()).expect("somebody listens");
-        });
-        let mut is_refused = false;
-        each_object(&mut |_| {
-            ask.send(()).expect("the other thread listens");
-            is_refused = answered.recv().expect("an answer");
-            ControlFlow::Break(())
-        });
-        other.join().expect("it ends");
-        assert!(is_refused);
-    }
-}
+mod tests;

@@ -112,7 +112,7 @@ impl Table {
     }
 }
 
-/// What `ask` finds in the last table; `None` without one, and while libraries go.
+/// The answer of `ask` about the last table; `None` without one, and while libraries go.
 fn read<R>(ask: impl FnOnce(&Table) -> R) -> Option<R> {
     if UNLOADING.load(SeqCst) > 0 || STALE.load(Acquire) {
         return None;

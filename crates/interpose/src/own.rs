@@ -1,4 +1,4 @@
-//! What is this process's alone: a page that every child finds full of zeros, however it was made (`MADV_WIPEONFORK`,
+//! State of this process alone: a page that every child finds full of zeros, however it was made (`MADV_WIPEONFORK`,
 //! Linux 4.14). Zeros mean that nothing is recorded, nobody is called, and no thread is known: a child touches nothing of its
 //! parent, one of `_Fork` or a bare `clone` no more than one of `fork`. It begins anew where it comes to a wrapped call, or
 //! calls the loader: most children run another program.
@@ -21,7 +21,7 @@ const PAGE: usize = 64 << 10;
 /// Words of the page for the user of this crate, in the cache line of what a call looks at.
 pub const OWN_WORDS: usize = 5;
 
-/// What a call looks at, in one cache line.
+/// State that a call looks at, in one cache line.
 #[repr(C, align(64))]
 pub(crate) struct Own {
     /// Wrapped calls are passed to the hooks.
@@ -34,7 +34,7 @@ pub(crate) struct Own {
     state: AtomicU8,
     /// Launches that take less, ticks, may go the short way; 0 for none.
     pub short: AtomicI64,
-    /// What is called.
+    /// The hooks that are called.
     pub hooks: AtomicPtr<Hooks>,
     /// The user's words.
     words: [AtomicU64; OWN_WORDS],
@@ -74,10 +74,10 @@ static PAGE_OF_ZEROS: Page = Page(
     [0; PAGE - size_of::<Own>()],
 );
 
-/// What is this process's alone.
+/// This process's own.
 pub(crate) static OWN: &Own = &PAGE_OF_ZEROS.0;
 
-/// What a child runs before its first wrapped call; null while there is nothing.
+/// The function that a child runs before its first wrapped call; null while there is nothing.
 static BEGIN: AtomicPtr<()> = AtomicPtr::new(null_mut());
 
 /// Words of the user's own, zeros at first and in every child.

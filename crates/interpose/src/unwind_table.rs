@@ -38,13 +38,13 @@ pub struct CallerRule {
 /// A place on the stack.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Place {
-    /// What it is counted from.
+    /// The base that it is counted from.
     pub base: Base,
     /// Bytes from there.
     pub offset: i64,
 }
 
-/// What places are counted from.
+/// Bases of places.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Base {
     /// The stack pointer.
@@ -304,7 +304,7 @@ fn common(entry: Bytes<'_>) -> Option<Common<'_>> {
     Some(Common { code_unit, data_unit, how_pointers, has_augmentation, is_signal, instructions: next })
 }
 
-/// What a function's entry (an FDE) has in common with others, the function's addresses, and what follows in the entry.
+/// The common part of a function's entry (an FDE) and others, the function's addresses, and what follows in the entry.
 fn function<'a>(entries: Bytes<'a>, entry: Bytes<'a>) -> Option<(Common<'a>, Range<usize>, Bytes<'a>)> {
     let mut next = body(entry)?;
     let here = next.address;

@@ -22,11 +22,11 @@ pub mod kind {
     /// Graphs that are launched whole: one record each instead of one a node.
     pub const GRAPH_TRACE: u32 = 51;
 
-    /// What GPUs do, node by node of graphs.
+    /// GPU work, node by node of graphs.
     pub const OPERATIONS: &[u32] = &[CONCURRENT_KERNEL, MEMCPY, MEMCPY_PEER, MEMSET, OVERHEAD];
-    /// What GPUs do, graphs whole.
+    /// GPU work, graphs whole.
     pub const WITH_GRAPHS: &[u32] = &[CONCURRENT_KERNEL, MEMCPY, MEMCPY_PEER, MEMSET, OVERHEAD, GRAPH_TRACE];
-    /// What GPUs do, node by node, with all calls and synchronizations.
+    /// GPU work, node by node, with all calls and synchronizations.
     pub const WITH_CALLS: &[u32] =
         &[CONCURRENT_KERNEL, MEMCPY, MEMCPY_PEER, MEMSET, OVERHEAD, SYNCHRONIZATION, RUNTIME, DRIVER];
 }
@@ -43,7 +43,7 @@ pub struct Layout {
 
 /// `CUPTI_API_VERSION` of the first version that is read: CUDA 12.0. That of 11.8 has the same number, and the same offsets.
 pub const OLDEST: u32 = 18;
-/// That of the newest version that was verified: CUDA 13.5.
+/// The layout of the newest version that was verified: CUDA 13.5.
 pub const NEWEST: u32 = 130_500;
 /// Verified versions: CUDA 12.0 to 12.9, and 13.0 to 13.5.
 pub const VERIFIED: [Range<u32>; 2] = [OLDEST..29, 130_000..NEWEST + 1];
@@ -88,7 +88,7 @@ pub enum Version {
 }
 
 impl Version {
-    /// That of a number from `cuptiGetVersion`; `None` if it is older than those that are read.
+    /// The version of a number from `cuptiGetVersion`; `None` if it is older than those that are read.
     pub fn of(number: u32) -> Option<Version> {
         match number {
             ..OLDEST => None,

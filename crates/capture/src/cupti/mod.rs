@@ -285,7 +285,7 @@ unsafe extern "C-unwind" fn complete(_: *mut c_void, _: u32, buffer: *mut u8, ro
     unsafe { buffers::give_back(buffer, room) };
 }
 
-/// What is valid of a buffer that CUPTI handed out, until it is given back.
+/// The valid part of a buffer that CUPTI handed out, until it is given back.
 struct Handed<'a>(&'a [u8]);
 
 impl<'a> Handed<'a> {

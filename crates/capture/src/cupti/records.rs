@@ -82,7 +82,7 @@ fn function_name(cupti: &Cupti, runtime: bool, number: u32) -> &'static [u8] {
 ///
 /// # Safety
 ///
-/// That of [`write()`].
+/// The contract of [`write()`].
 unsafe fn kernel(writer: &mut Writer, raw: Raw<'_>) -> bool {
     let (start, end, name) = (raw.time(16), raw.time(24), raw.u64(104) as *const c_char);
     if !sane(start, end) {

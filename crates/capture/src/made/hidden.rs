@@ -32,7 +32,7 @@ fn may_have_list(library: &interpose::Library<'_>) -> bool {
     library.name().windows(4).any(|part| part.eq_ignore_ascii_case(b"llvm"))
 }
 
-/// What is known of the library that is loaded there.
+/// Facts about the library that is loaded there.
 fn known(base: usize) -> Option<&'static Known> {
     KNOWN.iter().find(|known| known.base.load(Acquire) == base)
 }

@@ -60,7 +60,7 @@ fn number(name: &str) -> Option<u64> {
     std::env::var(format!("HOLDUP_ORDERS_{name}")).ok().map(|text| text.parse().expect("a number"))
 }
 
-/// What came of them.
+/// The result of the runs.
 #[derive(Default)]
 pub struct Outcomes {
     begun: u64,
@@ -136,7 +136,7 @@ fn add(outcomes: &mut Outcomes, seed: u64, result: Result<Known, String>) {
     }
 }
 
-/// What `run` returns, or what it panicked with.
+/// The result of `run`, or the message of its panic.
 pub fn caught<T>(run: impl FnOnce() -> T) -> Result<T, String> {
     let said = |panicked: Box<dyn Any + Send>| match panicked.downcast::<String>() {
         Ok(text) => *text,

@@ -141,7 +141,7 @@ fn lost(recorded: &Recorded) -> u64 {
     recorded.trace.as_ref().expect("it was gathered").meta.lost.records
 }
 
-/// What there is to record.
+/// The calls to record.
 const KERNELS: usize = 306;
 
 #[test]

@@ -19,7 +19,7 @@ fn launches(process: &Process) -> u64 {
     process.calls_of("cuLaunchKernel").len() as u64
 }
 
-/// What was lost because the file could not be opened again.
+/// Records lost because the file could not be opened again.
 fn lost_its_file(recorded: &Recorded) -> u64 {
     let process = recorded.process();
     assert_eq!(process.full, Some(spool::Full::Gone));

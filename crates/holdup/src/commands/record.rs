@@ -183,7 +183,7 @@ fn target(arguments: &Record) -> Result<Target, Failure> {
     Target::new(Path::new(&free.unwrap_or_default()), false, readers(arguments))
 }
 
-/// Who may read the recording's files.
+/// Readers of the recording's files.
 fn readers(arguments: &Record) -> Readers {
     if arguments.share { Readers::ALL } else { Readers::OWNER }
 }

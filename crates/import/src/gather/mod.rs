@@ -273,7 +273,7 @@ struct Process<'g, 'a> {
     endings: Endings,
     /// Which of the two files is read: the process's own, or the one beside it.
     file: Home,
-    /// What the file remarks: when, ns, and the number of the text.
+    /// Remarks of the file: when, ns, and the number of the text.
     remarks: Vec<(Ns, u32)>,
     /// Threads that the program itself named.
     named: FxHashSet<u32>,

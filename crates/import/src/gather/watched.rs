@@ -203,7 +203,7 @@ impl Process<'_, '_> {
         }
     }
 
-    /// What a thread does; counts a number of nothing that it can do.
+    /// The activity of a thread; counts a number of nothing that it can do.
     fn thread_state(&mut self, number: u32) -> ThreadState {
         let state = |run| match run {
             Run::Unknown => ThreadState::Unknown,
