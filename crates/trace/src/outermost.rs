@@ -10,7 +10,8 @@ pub fn is_cuda_call(api: Api) -> bool {
 
 /// For each call of a trace the outermost CUDA call of its thread that it is made in, itself if there is none; `NONE` for what
 /// is no CUDA call of a thread. A runtime's call and the driver's call that it makes are one wait. A call is made in another
-/// if it begins before that one ends: clocks that are rounded let an inner call end last.
+/// that contains it, or of another interface if it begins there: clocks that are rounded let an inner call end last, and of
+/// two calls of one interface the second begin before the first ends.
 ///
 /// `order` has all calls of threads, each thread's by start, and of those that start at once the longer one first.
 pub fn outermost_calls(trace: &Trace, order: impl IntoIterator<Item = CallId>) -> Vec<CallId> {
@@ -21,7 +22,11 @@ pub fn outermost_calls(trace: &Trace, order: impl IntoIterator<Item = CallId>) -
         let at = call.index();
         let Some(thread) = calls.thread[at].some().filter(|_| is_cuda_call(calls.api[at])) else { continue };
         let current: &mut CallId = &mut current[ThreadId::index(thread)];
-        let is_inside = current.some().is_some_and(|outer| calls.start[at] < calls.end[outer.index()]);
+        let is_inside = current.some().is_some_and(|outer| {
+            let outer = outer.index();
+            let is_contained = calls.end[at] <= calls.end[outer];
+            is_contained || calls.start[at] < calls.end[outer] && calls.api[at] != calls.api[outer]
+        });
         if !is_inside {
             *current = call;
         }
@@ -62,6 +67,7 @@ mod tests {
             outer(&[(runtime, 10, 20), (driver, 12, 21), (driver, 21, 25)]),
             [Some(0), Some(0), Some(2)]
         );
+        assert_eq!(outer(&[(runtime, 10, 20), (runtime, 19, 30)]), [Some(0), Some(1)]);
         assert_eq!(outer(&[(Api::Os, 5, 50), (runtime, 10, 20), (driver, 20, 25)]), [None, Some(1), Some(2)]);
     }
 }
