@@ -42,7 +42,7 @@ fn a_librarys_calls_change_no_prediction() {
             let of = gains.of.iter().map(|(id, gain)| (*id, gain.share, gain.low, gain.high));
             (of.collect::<Vec<_>>(), format!("{:?}", gains.absent))
         });
-        assert!(plain.0.iter().any(|(_, share, ..)| *share > 0.2), "{file}: something gains");
+        assert!(plain.0.iter().any(|(_, share, ..)| *share > 0.01), "{file}: something gains: {plain:?}");
         assert_eq!(plain, within, "{file}");
     }
 }
