@@ -1,5 +1,6 @@
 //! Handlers of signals, and stacks that are small or left by a jump.
 
+use crate::adversary::Expected::Counted;
 use crate::adversary::{Adversary, Preload, adversary};
 
 const fn timer(name: &'static str, words: &'static [&'static str], does: &'static str) -> Adversary {
@@ -29,8 +30,11 @@ pub const ALL: &[Adversary] = &[
         "a SIGPROF handler unwinds the stack, 1,000 times a second",
     ),
     timer("timer_waits", &["waits"], "a SIGALRM handler waits for a mutex, 1,000 times a second"),
-    timer("timer_calls", &["calls"], "a SIGALRM handler makes driver calls, 1,000 times a second"),
-    timer("timer_calls_within_calls", &["calls-within"], "the same, on threads that are within driver calls"),
+    // A handler that interrupts its thread as that writes a record cannot write another.
+    timer("timer_calls", &["calls"], "a SIGALRM handler makes driver calls, 1,000 times a second")
+        .recorded(Counted),
+    timer("timer_calls_within_calls", &["calls-within"], "the same, on threads that are within driver calls")
+        .recorded(Counted),
     timer("timer_posts", &["posts"], "a SIGALRM handler posts a semaphore, 1,000 times a second"),
     adversary("gperftools", "signals/gperftools.c", "gperftools' profiler samples the program")
         .preloads(PROFILER)

@@ -1,7 +1,8 @@
 /*
  * Sampling profilers and watchdogs have a timer interrupt the program a thousand times a second, on any thread and anywhere; what
  * the handler does the only word names.
- * Expected: it ends as bare, and every call is recorded, those of the handler, too.
+ * Expected: it ends as bare, and every call is recorded, those of the handler, too, or counted where the handler interrupted the
+ * writing of a record.
  */
 #include "adversary.h"
 
