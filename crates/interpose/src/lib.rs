@@ -20,7 +20,7 @@
 //! assert!(owner.starts_with(b"libc."));
 //! ```
 //!
-//! What runs within a call asks a table of our own instead: [`object_around`], [`caller_rule`]. Who holds the list
+//! Code that runs within a call asks a table of our own instead: [`object_around`], [`caller_rule`]. Who holds the list
 //! [`renew`]s it.
 //!
 //! [`Published`] and [`SequenceLock`] are values that threads share without waiting for each other.

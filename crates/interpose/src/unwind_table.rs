@@ -531,7 +531,7 @@ fn block<'a>(code: &mut Bytes<'a>) -> Option<Bytes<'a>> {
     code.part(usize::try_from(length).ok()?)
 }
 
-/// What compilers write as an expression: a register, a distance from it, and whether the word there is meant
+/// The parts of an expression as compilers write it: a register, a distance from it, and whether the word there is meant
 /// (`DW_OP_breg…`, `DW_OP_deref`).
 fn expression(mut code: Bytes<'_>) -> Option<(u64, i64, bool)> {
     const BY_REGISTER: u8 = 0x70;

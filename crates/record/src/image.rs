@@ -40,7 +40,7 @@ const MOST_HEADERS: u64 = 64;
 /// How the file names of glibc's loaders begin. `ld-2.31.so` is the file behind the name in older versions.
 const OF_GLIBC: [&str; 4] = ["ld-linux", "ld64.so", "ld-2.", "ld.so"];
 
-/// What keeps a program from being recorded; `None` also if that cannot be found out.
+/// The obstacle that keeps a program from being recorded; `None` also if that cannot be found out.
 pub(crate) fn obstacle(program: &Path) -> Option<Obstacle> {
     let mut path = candidates(program).into_iter().find(|path| is_executable(path))?;
     for _ in 0..=MOST_SCRIPTS {
@@ -67,7 +67,7 @@ fn interpreter(line: &[u8]) -> Option<PathBuf> {
     Some(OsStr::from_bytes(path).into())
 }
 
-/// Who loads an ELF file.
+/// The loader of an ELF file.
 fn loaded(path: PathBuf, file: &File, head: &[u8]) -> Option<Obstacle> {
     // Only files of 64 bits have the library's form; others are left to their loader.
     if !head.starts_with(b"\x7fELF\x02") {

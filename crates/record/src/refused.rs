@@ -15,7 +15,7 @@ const MOST: usize = 10;
 pub(crate) struct Ear(Option<UnixDatagram>);
 
 impl Ear {
-    /// That of a spool. Without one, nothing is heard.
+    /// The socket of a spool. Without one, nothing is heard.
     pub fn of(spool: &Path) -> Ear {
         let name = Refused::socket(spool.as_os_str().as_bytes());
         let socket = SocketAddr::from_abstract_name(name).and_then(|name| UnixDatagram::bind_addr(&name));
