@@ -6,80 +6,54 @@ use std::ffi::CStr;
 use std::sync::atomic::AtomicPtr;
 use std::sync::atomic::Ordering::{Acquire, Release};
 
-/// A function that this library has a wrapper of.
-#[derive(Clone, Copy, PartialEq, Eq)]
-pub enum Real {
-    /// `dlsym`
-    Dlsym,
-    /// `dlopen`
-    Dlopen,
-    /// `dlmopen`
-    Dlmopen,
-    /// `dlclose`
-    Dlclose,
-    /// `clone`
-    Clone,
-    /// `__register_frame`
-    RegisterFrame,
-    /// `__deregister_frame`
-    DeregisterFrame,
-    /// `prctl`
-    Prctl,
-    /// `syscall`
-    Syscall,
-    /// `vfork`
-    Vfork,
-    /// `dladdr`
-    Dladdr,
-    /// `dladdr1`
-    Dladdr1,
-    /// `execve`
-    Execve,
-    /// `execv`
-    Execv,
-    /// `execvp`
-    Execvp,
-    /// `execvpe`
-    Execvpe,
-    /// `execl`
-    Execl,
-    /// `execlp`
-    Execlp,
-    /// `execle`
-    Execle,
-    /// `fexecve`
-    Fexecve,
-    /// `posix_spawn`
-    PosixSpawn,
-    /// `posix_spawnp`
-    PosixSpawnp,
+/// Declares the functions that this library has wrappers of.
+macro_rules! functions {
+    ($($function:ident = $name:literal;)*) => {
+        /// A function that this library has a wrapper of.
+        #[derive(Clone, Copy, PartialEq, Eq)]
+        pub enum Real {
+            $(#[doc = concat!("`", stringify!($name), "`")] $function,)*
+        }
+
+        /// Their names, each at its number.
+        const NAMES: &[&CStr] = &[$($name),*];
+
+        const ALL: &[Real] = &[$(Real::$function),*];
+    };
 }
 
-/// Their names, each at its number.
-const NAMES: [&CStr; 22] = [
-    c"dlsym",
-    c"dlopen",
-    c"dlmopen",
-    c"dlclose",
-    c"clone",
-    c"__register_frame",
-    c"__deregister_frame",
-    c"prctl",
-    c"syscall",
-    c"vfork",
-    c"dladdr",
-    c"dladdr1",
-    c"execve",
-    c"execv",
-    c"execvp",
-    c"execvpe",
-    c"execl",
-    c"execlp",
-    c"execle",
-    c"fexecve",
-    c"posix_spawn",
-    c"posix_spawnp",
-];
+functions! {
+    Dlsym = c"dlsym";
+    Dlopen = c"dlopen";
+    Dlmopen = c"dlmopen";
+    Dlclose = c"dlclose";
+    Clone = c"clone";
+    RegisterFrame = c"__register_frame";
+    DeregisterFrame = c"__deregister_frame";
+    Prctl = c"prctl";
+    Syscall = c"syscall";
+    Vfork = c"vfork";
+    Dladdr = c"dladdr";
+    Dladdr1 = c"dladdr1";
+    Execve = c"execve";
+    Execv = c"execv";
+    Execvp = c"execvp";
+    Execvpe = c"execvpe";
+    Execl = c"execl";
+    Execlp = c"execlp";
+    Execle = c"execle";
+    Fexecve = c"fexecve";
+    Execveat = c"execveat";
+    PosixSpawn = c"posix_spawn";
+    PosixSpawnp = c"posix_spawnp";
+}
+
+impl Real {
+    /// The function of a name.
+    pub fn named(name: &CStr) -> Option<Real> {
+        NAMES.iter().zip(ALL).find_map(|(known, function)| (*known == name).then_some(*function))
+    }
+}
 
 static FOUND: [AtomicPtr<c_void>; NAMES.len()] =
     [const { AtomicPtr::new(std::ptr::null_mut()) }; NAMES.len()];

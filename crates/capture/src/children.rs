@@ -2,6 +2,7 @@
 //! one of `clone(CLONE_VM)` beside it. What they do is not the program's, and is not recorded.
 
 use crate::c_library::{self, Real};
+use crate::jumps::jumps;
 use crate::process;
 use libc::{c_int, c_void};
 use std::arch::naked_asm;
@@ -130,69 +131,7 @@ unsafe extern "C-unwind" fn before_clone(_: *const c_void, _: *const c_void, fla
     c_library::real(Real::Clone)
 }
 
-/// `clone`: a jump into the C library, with all its arguments.
-///
-/// # Safety
-///
-/// As `clone`.
-#[cfg(target_arch = "x86_64")]
-#[unsafe(no_mangle)]
-#[unsafe(naked)]
-pub unsafe extern "C" fn clone() -> c_int {
-    naked_asm!(
-        "push rdi",
-        "push rsi",
-        "push rdx",
-        "push rcx",
-        "push r8",
-        "push r9",
-        "push rax",
-        "call {before}",
-        "mov r11, rax",
-        "pop rax",
-        "pop r9",
-        "pop r8",
-        "pop rcx",
-        "pop rdx",
-        "pop rsi",
-        "pop rdi",
-        "test r11, r11",
-        "jz 2f",
-        "jmp r11",
-        "2:",
-        "mov eax, -1",
-        "ret",
-        before = sym before_clone,
-    )
-}
-
-/// As on x86-64.
-///
-/// # Safety
-///
-/// As `clone`.
-#[cfg(target_arch = "aarch64")]
-#[unsafe(no_mangle)]
-#[unsafe(naked)]
-pub unsafe extern "C" fn clone() -> c_int {
-    naked_asm!(
-        "stp x0, x1, [sp, #-80]!",
-        "stp x2, x3, [sp, #16]",
-        "stp x4, x5, [sp, #32]",
-        "stp x6, x7, [sp, #48]",
-        "str x30, [sp, #64]",
-        "bl {before}",
-        "mov x9, x0",
-        "ldr x30, [sp, #64]",
-        "ldp x6, x7, [sp, #48]",
-        "ldp x4, x5, [sp, #32]",
-        "ldp x2, x3, [sp, #16]",
-        "ldp x0, x1, [sp], #80",
-        "cbz x9, 2f",
-        "br x9",
-        "2:",
-        "mov w0, #-1",
-        "ret",
-        before = sym before_clone,
-    )
+jumps! {
+    /// `clone`: a jump into the C library, with all its arguments.
+    clone after before_clone, else -1;
 }

@@ -1,14 +1,16 @@
 //! Programs that the program executes. One of another C library (musl) cannot load this library: its loader would end it
-//! before it begins. It gets an environment without this library, and runs as bare; so does what it executes in turn.
+//! before it begins. It gets an environment in which this library is not preloaded, and runs as bare. So does what a process
+//! executes after it forbade itself system calls: there nothing of this library is left.
 
 mod environment;
 mod image;
 
 use crate::c_library::{self, Real};
+use crate::process::{self, Unrecordable};
+use crate::seccomp;
 use crate::unseen::unseen;
-use crate::{process, seccomp};
 use image::Image;
-use libc::{c_char, c_int, c_void};
+use libc::{c_char, c_int, c_long, c_void};
 use std::arch::naked_asm;
 
 /// A list of texts that a null ends: a program's arguments or environment.
@@ -25,10 +27,17 @@ fn own_environment() -> Texts {
     unsafe { environ }
 }
 
-/// Whether a program is one that cannot load this library.
-unsafe fn is_foreign(image: Image) -> bool {
-    // SAFETY: the caller's promise: the image's path is a text.
-    seccomp::allows_calls() && unseen(|| unsafe { image.is_foreign() })
+/// Why a program is to be executed without this library.
+///
+/// # Safety
+///
+/// The image's path is a text.
+unsafe fn obstacle(image: Image) -> Option<Unrecordable> {
+    if !seccomp::allows_calls() {
+        return Some(Unrecordable::Filtered);
+    }
+    // SAFETY: the caller's promise.
+    unseen(|| unsafe { image.is_foreign() }).then_some(Unrecordable::Foreign)
 }
 
 /// Executes a program: as the caller asked for, or with an environment without this library.
@@ -36,27 +45,28 @@ unsafe fn is_foreign(image: Image) -> bool {
 /// # Safety
 ///
 /// The environment is one, or null; the image's path is a text.
-unsafe fn execute(
+unsafe fn execute<R: Into<c_long> + Copy>(
     image: Image,
     environment: Texts,
-    unchanged: impl FnOnce() -> c_int,
-    changed: impl FnOnce(Texts) -> c_int,
-) -> c_int {
+    unchanged: impl FnOnce() -> R,
+    changed: impl FnOnce(Texts) -> R,
+) -> R {
     // SAFETY: the caller's promise.
-    if !unsafe { environment::names_library(environment) && is_foreign(image) } {
-        return unchanged();
-    }
+    let obstacle = unsafe { if environment::names_library(environment) { obstacle(image) } else { None } };
+    let Some(why) = obstacle else { return unchanged() };
     // SAFETY: the caller's promise.
     let Some(room) = (unsafe { unseen(|| environment::Room::of(environment)) }) else { return unchanged() };
     let mut room = room;
+    // What a program of another C library executes may be of this one, and be recorded in part.
+    let injected = matches!(why, Unrecordable::Foreign);
     // SAFETY: the caller's promise.
-    let Some(environment) = (unsafe { room.fill(environment) }) else { return unchanged() };
+    let Some(environment) = (unsafe { room.fill(environment, injected) }) else { return unchanged() };
     // Before, as there is nothing left after it.
-    unseen(|| process::count_foreign_program(1));
+    unseen(|| process::count_unrecorded_program(why, 1));
     let result = changed(environment);
     unseen(|| {
-        if result != 0 {
-            process::count_foreign_program(-1);
+        if result.into() != 0 {
+            process::count_unrecorded_program(why, -1);
         }
         drop(room);
     });
@@ -66,6 +76,8 @@ unsafe fn execute(
 type Execv = unsafe extern "C-unwind" fn(*const c_char, Texts) -> c_int;
 type Execve = unsafe extern "C-unwind" fn(*const c_char, Texts, Texts) -> c_int;
 type Fexecve = unsafe extern "C-unwind" fn(c_int, Texts, Texts) -> c_int;
+type Execveat = unsafe extern "C-unwind" fn(c_int, *const c_char, Texts, Texts, c_int) -> c_int;
+type Syscall = unsafe extern "C-unwind" fn(c_long, ...) -> c_long;
 type Spawn = unsafe extern "C-unwind" fn(
     *mut libc::pid_t,
     *const c_char,
@@ -107,7 +119,7 @@ pub unsafe extern "C-unwind" fn execve(path: *const c_char, arguments: Texts, en
     // SAFETY: the caller's promise.
     unsafe {
         let next = |environment| next_execve(Real::Execve, path, arguments, environment);
-        execute(Image::Path(path), environment, || next(environment), next)
+        execute(Image::path(path), environment, || next(environment), next)
     }
 }
 
@@ -122,7 +134,7 @@ pub unsafe extern "C-unwind" fn execv(path: *const c_char, arguments: Texts) -> 
     unsafe {
         let unchanged = || next_execv(Real::Execv, path, arguments);
         let changed = |environment| next_execve(Real::Execve, path, arguments, environment);
-        execute(Image::Path(path), own_environment(), unchanged, changed)
+        execute(Image::path(path), own_environment(), unchanged, changed)
     }
 }
 
@@ -167,7 +179,73 @@ pub unsafe extern "C-unwind" fn fexecve(file: c_int, arguments: Texts, environme
         let next = |environment| {
             next::<Fexecve>(Real::Fexecve).map_or(-1, |next| next(file, arguments, environment))
         };
-        execute(Image::Open(file), environment, || next(environment), next)
+        execute(Image::open(file), environment, || next(environment), next)
+    }
+}
+
+/// `execveat`
+///
+/// # Safety
+///
+/// As `execveat`.
+#[unsafe(no_mangle)]
+pub unsafe extern "C-unwind" fn execveat(
+    folder: c_int,
+    path: *const c_char,
+    arguments: Texts,
+    environment: Texts,
+    flags: c_int,
+) -> c_int {
+    // SAFETY: the caller's promise.
+    unsafe {
+        let next = |environment| {
+            next::<Execveat>(Real::Execveat)
+                .map_or(-1, |next| next(folder, path, arguments, environment, flags))
+        };
+        execute(Image::At(folder, path, flags), environment, || next(environment), next)
+    }
+}
+
+/// `syscall` with the number of `execve`.
+///
+/// # Safety
+///
+/// As `execve`.
+pub unsafe extern "C-unwind" fn execve_by_number(
+    number: c_long,
+    path: *const c_char,
+    arguments: Texts,
+    environment: Texts,
+) -> c_long {
+    // SAFETY: the caller's promise.
+    unsafe {
+        let next = |environment: Texts| {
+            next::<Syscall>(Real::Syscall).map_or(-1, |next| next(number, path, arguments, environment))
+        };
+        execute(Image::path(path), environment, || next(environment), next)
+    }
+}
+
+/// `syscall` with the number of `execveat`.
+///
+/// # Safety
+///
+/// As `execveat`.
+pub unsafe extern "C-unwind" fn execveat_by_number(
+    number: c_long,
+    folder: c_int,
+    path: *const c_char,
+    arguments: Texts,
+    environment: Texts,
+    flags: c_int,
+) -> c_long {
+    // SAFETY: the caller's promise.
+    unsafe {
+        let next = |environment: Texts| {
+            next::<Syscall>(Real::Syscall)
+                .map_or(-1, |next| next(number, folder, path, arguments, environment, flags))
+        };
+        execute(Image::At(folder, path, flags), environment, || next(environment), next)
     }
 }
 
@@ -191,7 +269,7 @@ pub unsafe extern "C-unwind" fn posix_spawn(
             next::<Spawn>(Real::PosixSpawn)
                 .map_or(libc::ENOSYS, |next| next(pid, path, actions, attributes, arguments, environment))
         };
-        execute(Image::Path(path), environment, || next(environment), next)
+        execute(Image::path(path), environment, || next(environment), next)
     }
 }
 
@@ -219,29 +297,31 @@ pub unsafe extern "C-unwind" fn posix_spawnp(
     }
 }
 
-/// Where `execl` is to jump; null for a program that cannot load this library.
+/// Where a function with its arguments in a list is to jump; null for a program that is to run without this library.
+unsafe fn unless_changed(function: Real, image: Image) -> *mut c_void {
+    // SAFETY: the caller's promise: the image's path is a text.
+    let is_changed = unsafe { environment::names_library(own_environment()) && obstacle(image).is_some() };
+    if is_changed { std::ptr::null_mut() } else { c_library::real(function) }
+}
+
+/// Where `execl` is to jump.
 unsafe extern "C-unwind" fn before_execl(path: *const c_char) -> *mut c_void {
     // SAFETY: the path is a text.
-    let is_foreign =
-        unsafe { environment::names_library(own_environment()) && is_foreign(Image::Path(path)) };
-    if is_foreign { std::ptr::null_mut() } else { c_library::real(Real::Execl) }
+    unsafe { unless_changed(Real::Execl, Image::path(path)) }
 }
 
 /// The same as [`before_execl`], for `execlp`.
 unsafe extern "C-unwind" fn before_execlp(file: *const c_char) -> *mut c_void {
     // SAFETY: the file's name is a text.
-    let is_foreign =
-        unsafe { environment::names_library(own_environment()) && is_foreign(Image::Searched(file)) };
-    if is_foreign { std::ptr::null_mut() } else { c_library::real(Real::Execlp) }
+    unsafe { unless_changed(Real::Execlp, Image::Searched(file)) }
 }
 
 /// The same as [`before_execl`], for `execle`, whose environment comes last.
 unsafe extern "C-unwind" fn before_execle(path: *const c_char) -> *mut c_void {
     // SAFETY: the path is a text.
-    if unsafe { is_foreign(Image::Path(path)) } {
-        std::ptr::null_mut()
-    } else {
-        c_library::real(Real::Execle)
+    match unsafe { obstacle(Image::path(path)) } {
+        Some(_) => std::ptr::null_mut(),
+        None => c_library::real(Real::Execle),
     }
 }
 

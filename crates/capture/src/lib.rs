@@ -36,6 +36,7 @@ mod file;
 mod frames;
 mod functions;
 mod hooks;
+mod jumps;
 mod lasting;
 mod libraries;
 mod line;
@@ -53,6 +54,7 @@ mod seccomp;
 mod shapes;
 mod stacks;
 mod streams;
+mod system_calls;
 mod texts;
 mod unseen;
 mod unwind;
@@ -72,7 +74,6 @@ static LOADED: extern "C-unwind" fn(c_int, *const *const c_char, *const *const c
 /// `environ`.
 extern "C-unwind" fn loaded(_: c_int, _: *const *const c_char, environment: *const *const c_char) {
     c_library::prepare();
-    seccomp::prepare();
     children::prepare();
     // SAFETY: the program's environment, which has not begun to run.
     let level = unsafe { env::text_in(environment, spool::VAR_LEVEL) };

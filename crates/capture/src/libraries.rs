@@ -5,12 +5,12 @@
 //! that follows.
 
 use crate::c_library::{self, Real};
+use crate::jumps::jumps;
 use crate::unseen::unseen;
 use crate::writer::{self, Writer};
 use crate::{functions, made, preload, process, seccomp, watched};
 use interpose::Loader;
-use libc::{c_char, c_int, c_void};
-use std::arch::naked_asm;
+use libc::{c_int, c_void};
 use std::hint::spin_loop;
 use std::sync::atomic::AtomicBool;
 use std::sync::atomic::Ordering::{Acquire, Release};
@@ -73,65 +73,11 @@ unsafe extern "C-unwind" fn before_dlmopen() -> *mut c_void {
     c_library::real(Real::Dlmopen)
 }
 
-/// Declares functions of the loader with up to three arguments that are jumped to once `before` has run.
-macro_rules! jumps {
-    ($($name:ident by $before:ident ($($argument:ident: $type:ty),*);)*) => {$(
-        /// The C library's function, which sees its own caller: libraries that came before are looked through first.
-        ///
-        /// # Safety
-        ///
-        /// As the C library's.
-        #[cfg(target_arch = "x86_64")]
-        #[unsafe(no_mangle)]
-        #[unsafe(naked)]
-        pub unsafe extern "C" fn $name($($argument: $type),*) -> *mut c_void {
-            naked_asm!(
-                "push rdi",
-                "push rsi",
-                "push rdx",
-                "call {before}",
-                "pop rdx",
-                "pop rsi",
-                "pop rdi",
-                "test rax, rax",
-                "jz 2f",
-                "jmp rax",
-                "2:",
-                "ret",
-                before = sym $before,
-            )
-        }
-
-        /// As on x86-64.
-        ///
-        /// # Safety
-        ///
-        /// As the C library's.
-        #[cfg(target_arch = "aarch64")]
-        #[unsafe(no_mangle)]
-        #[unsafe(naked)]
-        pub unsafe extern "C" fn $name($($argument: $type),*) -> *mut c_void {
-            naked_asm!(
-                "stp x0, x1, [sp, #-32]!",
-                "stp x2, x30, [sp, #16]",
-                "bl {before}",
-                "mov x9, x0",
-                "ldp x2, x30, [sp, #16]",
-                "ldp x0, x1, [sp], #32",
-                "cbz x9, 3f",
-                "br x9",
-                "3:",
-                "mov x0, #0",
-                "ret",
-                before = sym $before,
-            )
-        }
-    )*};
-}
-
 jumps! {
-    dlopen by before_dlopen (name: *const c_char, mode: c_int);
-    dlmopen by before_dlmopen (namespace: libc::c_long, name: *const c_char, mode: c_int);
+    /// `dlopen`, after a look at the libraries that came before.
+    dlopen after before_dlopen, else 0;
+    /// `dlmopen`, as `dlopen`.
+    dlmopen after before_dlmopen, else 0;
 }
 
 /// `dlclose`: nothing is found in the table of libraries while some may go.

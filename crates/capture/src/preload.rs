@@ -2,8 +2,8 @@
 //! preloaded: programs reach the driver through `dlsym`, whatever language they are written in.
 
 use crate::c_library::{Real, dlsym_address, dlvsym_address, next_dlsym, real, real_dlopen, real_dlsym};
-use crate::libraries::{self, dladdr, dladdr1, dlclose, dlmopen, dlopen};
-use crate::{children, cupti, env, recording, seccomp};
+use crate::jumps::jumps;
+use crate::{children, cupti, env, executes, frames, libraries, recording, system_calls};
 use interpose::Loader;
 use libc::{c_char, c_int, c_void};
 use std::arch::naked_asm;
@@ -20,11 +20,12 @@ unsafe extern "C-unwind" fn is_ours(handle: *mut c_void, name: *const c_char) ->
         return false;
     }
     libraries::look();
-    // SAFETY: `dlsym` takes a string that ends in a zero byte, so the second byte may be read if
-    // the first is not it.
-    let start = unsafe { if name.is_null() || *name == 0 { [0; 2] } else { [*name, *name.add(1)] } };
-    let start = start.map(|byte| byte as u8);
-    [*b"cu", *b"dl", *b"pr", *b"sy", *b"cl", *b"vf"].contains(&start) && handle != libc::RTLD_NEXT
+    if name.is_null() || handle == libc::RTLD_NEXT {
+        return false;
+    }
+    // SAFETY: `dlsym` takes a string that ends in a zero byte.
+    let name = unsafe { CStr::from_ptr(name) };
+    name.to_bytes().starts_with(b"cu") || name == c"dlvsym" || Real::named(name).is_some()
 }
 
 /// Wraps the driver's functions if the driver was loaded since the last time.
@@ -37,7 +38,8 @@ pub fn look_for_driver(loader: &Loader) {
 /// Whether the library was loaded before the program. Then every library that is linked with `dlsym`, this one too,
 /// gets the wrapper here, or that of another preloaded library.
 pub fn is_early() -> bool {
-    let named = env::text("LD_PRELOAD").is_some_and(|list| list.windows(NAME.len()).any(|part| part == NAME));
+    let named =
+        env::text(spool::VAR_PRELOAD).is_some_and(|list| list.windows(NAME.len()).any(|part| part == NAME));
     let own = interpose::object_around(is_early as *const c_void as usize).unwrap_or_default();
     named || own.contains(&(dlsym as *const c_void as usize))
 }
@@ -137,66 +139,12 @@ extern "C" fn own_dlsym() -> *mut c_void {
     dlsym as *mut c_void
 }
 
-/// `dlvsym`: a jump into the C library, as `dlsym`.
-///
-/// # Safety
-///
-/// As `dlvsym`.
-#[cfg(target_arch = "x86_64")]
-#[unsafe(no_mangle)]
-#[unsafe(naked)]
-pub unsafe extern "C" fn dlvsym(
-    handle: *mut c_void,
-    name: *const c_char,
-    version: *const c_char,
-) -> *mut c_void {
-    naked_asm!(
-        "push rdi",
-        "push rsi",
-        "push rdx",
-        "call {before}",
-        "pop rdx",
-        "pop rsi",
-        "pop rdi",
-        "test rax, rax",
-        "jz 2f",
-        "jmp rax",
-        "2:",
-        "ret",
-        before = sym before_dlvsym,
-    )
+jumps! {
+    /// `dlvsym`: a jump into the C library, as `dlsym`.
+    dlvsym after before_dlvsym, else 0;
 }
 
-/// As on x86-64.
-///
-/// # Safety
-///
-/// As `dlvsym`.
-#[cfg(target_arch = "aarch64")]
-#[unsafe(no_mangle)]
-#[unsafe(naked)]
-pub unsafe extern "C" fn dlvsym(
-    handle: *mut c_void,
-    name: *const c_char,
-    version: *const c_char,
-) -> *mut c_void {
-    naked_asm!(
-        "stp x0, x1, [sp, #-32]!",
-        "stp x2, x30, [sp, #16]",
-        "bl {before}",
-        "mov x9, x0",
-        "ldp x2, x30, [sp, #16]",
-        "ldp x0, x1, [sp], #32",
-        "cbz x9, 2f",
-        "br x9",
-        "2:",
-        "mov x0, #0",
-        "ret",
-        before = sym before_dlvsym,
-    )
-}
-
-/// `dlsym` of a name that starts with `cu` or `dl`: wraps the driver's functions and notes when the program
+/// `dlsym` of a function that this library has one for: wraps the driver's functions and notes when the program
 /// starts to use CUPTI. Null when it is not found from here.
 unsafe extern "C-unwind" fn of_cuda(handle: *mut c_void, name: *const c_char) -> *mut c_void {
     // SAFETY: `is_ours` saw that the name is a string.
@@ -206,19 +154,12 @@ unsafe extern "C-unwind" fn of_cuda(handle: *mut c_void, name: *const c_char) ->
     if found.is_null() {
         return found;
     }
-    match name.to_bytes() {
+    if let Some(function) = Real::named(name) {
         // A caller that asks the C library by name gets what it would be linked with.
-        b"dlsym" if found == dlsym_address() => dlsym as *mut c_void,
+        return if found == real(function) { wrapper(function) } else { found };
+    }
+    match name.to_bytes() {
         b"dlvsym" if found == dlvsym_address() => dlvsym as *mut c_void,
-        b"dlopen" if found == real(Real::Dlopen) => dlopen as *mut c_void,
-        b"dlmopen" if found == real(Real::Dlmopen) => dlmopen as *mut c_void,
-        b"dlclose" if found == real(Real::Dlclose) => dlclose as *mut c_void,
-        b"dladdr" if found == real(Real::Dladdr) => dladdr as *mut c_void,
-        b"dladdr1" if found == real(Real::Dladdr1) => dladdr1 as *mut c_void,
-        b"prctl" if found == real(Real::Prctl) => seccomp::prctl as *mut c_void,
-        b"syscall" if found == real(Real::Syscall) => seccomp::syscall as *mut c_void,
-        b"clone" if found == real(Real::Clone) => children::clone as *mut c_void,
-        b"vfork" if found == real(Real::Vfork) => children::vfork as *mut c_void,
         bytes if !bytes.starts_with(b"cu") => found,
         b"cuptiActivityRegisterCallbacks" => {
             cupti_client(found, cuptiActivityRegisterCallbacks as *mut c_void)
@@ -231,6 +172,35 @@ unsafe extern "C-unwind" fn of_cuda(handle: *mut c_void, name: *const c_char) ->
             // SAFETY: the driver's or the runtime's function of that name; others' names are not wrapped.
             unsafe { interpose::wrap(name, found) }
         }
+    }
+}
+
+/// This library's own function of that name.
+fn wrapper(function: Real) -> *mut c_void {
+    match function {
+        Real::Dlsym => dlsym as *mut c_void,
+        Real::Dlopen => libraries::dlopen as *mut c_void,
+        Real::Dlmopen => libraries::dlmopen as *mut c_void,
+        Real::Dlclose => libraries::dlclose as *mut c_void,
+        Real::Dladdr => libraries::dladdr as *mut c_void,
+        Real::Dladdr1 => libraries::dladdr1 as *mut c_void,
+        Real::Clone => children::clone as *mut c_void,
+        Real::Vfork => children::vfork as *mut c_void,
+        Real::RegisterFrame => frames::__register_frame as *mut c_void,
+        Real::DeregisterFrame => frames::__deregister_frame as *mut c_void,
+        Real::Prctl => system_calls::prctl as *mut c_void,
+        Real::Syscall => system_calls::syscall as *mut c_void,
+        Real::Execve => executes::execve as *mut c_void,
+        Real::Execv => executes::execv as *mut c_void,
+        Real::Execvp => executes::execvp as *mut c_void,
+        Real::Execvpe => executes::execvpe as *mut c_void,
+        Real::Execl => executes::execl as *mut c_void,
+        Real::Execlp => executes::execlp as *mut c_void,
+        Real::Execle => executes::execle as *mut c_void,
+        Real::Fexecve => executes::fexecve as *mut c_void,
+        Real::Execveat => executes::execveat as *mut c_void,
+        Real::PosixSpawn => executes::posix_spawn as *mut c_void,
+        Real::PosixSpawnp => executes::posix_spawnp as *mut c_void,
     }
 }
 

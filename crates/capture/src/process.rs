@@ -378,12 +378,28 @@ pub fn count_after_stop() {
     }
 }
 
-/// Counts a program that runs without this library, or takes that back. A process without CUDA has not mapped the count yet.
-pub fn count_foreign_program(change: i64) {
-    share();
-    if let Some(shared) = shared() {
-        shared.foreign_programs.fetch_add(change.cast_unsigned(), Relaxed);
+/// Counts a program that runs without this library, for that reason, or takes that back.
+pub fn count_unrecorded_program(why: Unrecordable, change: i64) {
+    // A process without CUDA has not mapped the count yet.
+    if seccomp::allows_calls() {
+        share();
     }
+    if let Some(shared) = shared() {
+        let count = match why {
+            Unrecordable::Foreign => &shared.foreign_programs,
+            Unrecordable::Filtered => &shared.filtered_programs,
+        };
+        count.fetch_add(change.cast_unsigned(), Relaxed);
+    }
+}
+
+/// Why a program is executed without this library.
+#[derive(Clone, Copy)]
+pub enum Unrecordable {
+    /// It has another C library, and could not load this one.
+    Foreign,
+    /// The process that executes it forbade itself system calls: which, only the kernel knows.
+    Filtered,
 }
 
 /// Marks the file as complete.

@@ -5,11 +5,6 @@ use spool::Level;
 use std::ffi::{OsStr, OsString};
 use std::path::Path;
 
-/// The variable that names a library for the driver to load in `cuInit`.
-pub const CUDA_INJECTION: &str = "CUDA_INJECTION64_PATH";
-/// The variable that names the library that NVTX passes ranges to.
-pub const NVTX_INJECTION: &str = "NVTX_INJECTION64_PATH";
-
 /// The changes to the environment of a program.
 #[derive(Debug)]
 pub struct Environment {
@@ -25,7 +20,7 @@ impl Environment {
         let stacks = options.stacks_ns.map_or("off".into(), |shortest| shortest.to_string());
         let locks = Some(options.locks.join(":")).filter(|locks| !locks.is_empty());
         let mut variables = vec![
-            ("LD_PRELOAD", Some(preload(library, std::env::var_os("LD_PRELOAD")))),
+            (spool::VAR_PRELOAD, Some(preload(library, std::env::var_os(spool::VAR_PRELOAD)))),
             (spool::VAR_DIRECTORY, Some(spool.into())),
             (spool::VAR_LEVEL, Some(level(options.level).into())),
             (spool::VAR_MAX_SIZE, Some(options.max_size.to_string().into())),
@@ -35,8 +30,8 @@ impl Environment {
             (spool::VAR_LOCKS, locks.map(OsString::from)),
         ];
         let injections = [
-            (CUDA_INJECTION, "recording starts at the first driver call that holdup sees"),
-            (NVTX_INJECTION, "NVTX ranges are not recorded"),
+            (spool::VAR_CUDA_INJECTION, "recording starts at the first driver call that holdup sees"),
+            (spool::VAR_NVTX_INJECTION, "NVTX ranges are not recorded"),
         ];
         let mut notes = Vec::new();
         for (name, loss) in injections {

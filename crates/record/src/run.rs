@@ -53,6 +53,8 @@ pub struct Outcome {
     pub unrecorded: u64,
     /// How often programs of another C library (musl) were executed, which are not recorded.
     pub foreign_programs: u64,
+    /// How often programs were executed under a seccomp filter of the program's, which are not recorded.
+    pub filtered_programs: u64,
     /// What kept the program itself from being recorded.
     pub obstacle: Option<Obstacle>,
     /// Just before the program was started.
@@ -100,7 +102,18 @@ impl Command {
         let unrecorded = refused.len() as u64;
         let shared = std::fs::read(spool.path().join(spool::SHARED)).unwrap_or_default();
         let foreign_programs = spool::foreign_programs(&shared);
-        Ok(Outcome { spool, status, notes, unrecorded, foreign_programs, obstacle, started, ended })
+        let filtered_programs = spool::filtered_programs(&shared);
+        Ok(Outcome {
+            spool,
+            status,
+            notes,
+            unrecorded,
+            foreign_programs,
+            filtered_programs,
+            obstacle,
+            started,
+            ended,
+        })
     }
 
     /// What keeps the program itself from being recorded. It runs nevertheless, and programs that a static one starts are
@@ -135,7 +148,7 @@ impl Command {
         // Its loader would end it: it cannot load the library.
         let is_foreign = matches!(obstacle, Some(Obstacle::Foreign { .. }));
         let variables = recording.environment.variables.iter();
-        for (name, value) in variables.filter(|(name, _)| !(is_foreign && *name == "LD_PRELOAD")) {
+        for (name, value) in variables.filter(|(name, _)| !(is_foreign && *name == spool::VAR_PRELOAD)) {
             match value {
                 Some(value) => command.env(name, value),
                 None => command.env_remove(name),

@@ -56,7 +56,10 @@ pub use read::{Chunk, Damage, File, Record};
 pub use record::*;
 pub use refused::Refused;
 pub use ring::{Ring, position};
-pub use shared::{Control, MOST_REQUESTS, SHARED, Shared, foreign_programs, requests, unrecorded_children};
+pub use shared::{
+    Control, MOST_REQUESTS, SHARED, Shared, filtered_programs, foreign_programs, requests,
+    unrecorded_children,
+};
 pub use waits::*;
 pub use watched::*;
 
@@ -78,6 +81,12 @@ pub const ALIGN: u64 = 64 << 10;
 /// Suffix of a spool file's name.
 pub const SUFFIX: &str = ".spool";
 
+/// The loader's: libraries that it loads before a program's own.
+pub const VAR_PRELOAD: &str = "LD_PRELOAD";
+/// CUDA's: a library that the driver loads in `cuInit`.
+pub const VAR_CUDA_INJECTION: &str = "CUDA_INJECTION64_PATH";
+/// NVTX's: the library that it passes ranges to.
+pub const VAR_NVTX_INJECTION: &str = "NVTX_INJECTION64_PATH";
 /// The directory to write to.
 pub const VAR_DIRECTORY: &str = "HOLDUP_SPOOL";
 /// `light`, `full` or `calls`.
@@ -123,8 +132,8 @@ pub struct FileHeader {
     pub driver_slots: AtomicU64,
     /// Why there was no more room: a [`Full`]; 0 while there is room, and in files of older versions.
     pub full: AtomicU32,
-    /// Waits, and counts of short waits and calls, that were not recorded because their thread was writing a record at that
-    /// moment.
+    /// Waits, counts of short waits and calls, and calls of signal handlers that were not recorded: their thread was writing
+    /// a record at that moment.
     pub unwritten: AtomicU32,
 }
 

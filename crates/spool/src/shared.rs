@@ -20,6 +20,8 @@ pub struct Shared {
     pub unrecorded_children: AtomicU64,
     /// Programs of another C library that a process of the program executed: they ran without this library.
     pub foreign_programs: AtomicU64,
+    /// Programs that a process executed after it had forbidden itself system calls (seccomp): they ran without this library.
+    pub filtered_programs: AtomicU64,
     /// Apart from what processes write: it is read often.
     pub control: Control,
 }
@@ -107,6 +109,11 @@ pub fn foreign_programs(bytes: &[u8]) -> u64 {
     word(bytes, offset_of!(Shared, foreign_programs)).map_or(0, u64::from_ne_bytes)
 }
 
+/// [`Shared::filtered_programs`] by the bytes of the file.
+pub fn filtered_programs(bytes: &[u8]) -> u64 {
+    word(bytes, offset_of!(Shared, filtered_programs)).map_or(0, u64::from_ne_bytes)
+}
+
 /// When recording was switched off, on, off and so on, ns, by the bytes of the file.
 pub fn requests(bytes: &[u8]) -> Vec<i64> {
     const CONTROL: usize = offset_of!(Shared, control);
@@ -154,15 +161,18 @@ mod tests {
     #[test]
     fn what_the_file_says_is_read_from_its_bytes() {
         let mut bytes = vec![0; size_of::<Shared>()];
-        assert_eq!((requests(&bytes), unrecorded_children(&bytes), foreign_programs(&bytes)), (vec![], 0, 0));
+        assert_eq!((requests(&bytes), unrecorded_children(&bytes)), (vec![], 0));
+        assert_eq!((foreign_programs(&bytes), filtered_programs(&bytes)), (0, 0));
         let mut put = |at: usize, word: u64| bytes[at..at + 8].copy_from_slice(&word.to_ne_bytes());
         put(offset_of!(Shared, unrecorded_children), 3);
         put(offset_of!(Shared, foreign_programs), 4);
+        put(offset_of!(Shared, filtered_programs), 5);
         put(offset_of!(Shared, control) + offset_of!(Control, count), 2);
         put(offset_of!(Shared, control) + offset_of!(Control, at), 70);
         put(offset_of!(Shared, control) + offset_of!(Control, at) + 8, 90);
         assert_eq!((requests(&bytes), unrecorded_children(&bytes)), (vec![70, 90], 3));
         assert_eq!((foreign_programs(&bytes), foreign_programs(&bytes[..17])), (4, 0));
+        assert_eq!((filtered_programs(&bytes), filtered_programs(&bytes[..25])), (5, 0));
         // A program without a request may have no file, or a short one.
         assert_eq!((requests(&bytes[..9]), unrecorded_children(&bytes[..9])), (vec![], 0));
     }

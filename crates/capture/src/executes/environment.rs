@@ -1,12 +1,11 @@
 //! An environment without this library.
 
 use super::Texts;
-use crate::{env, preload};
+use crate::{env, preload, seccomp};
 use libc::c_char;
+use spool::{VAR_CUDA_INJECTION, VAR_NVTX_INJECTION, VAR_PRELOAD};
 use std::ffi::CStr;
 use std::ptr::{null, null_mut};
-
-const NAME: &str = "LD_PRELOAD";
 
 /// Whether an environment has this library preloaded.
 ///
@@ -15,7 +14,7 @@ const NAME: &str = "LD_PRELOAD";
 /// It is one, or null.
 pub unsafe fn names_library(environment: Texts) -> bool {
     // SAFETY: the caller's promise.
-    unsafe { env::text_in(environment, NAME) }.is_some_and(|list| libraries(list).any(is_own))
+    unsafe { env::text_in(environment, VAR_PRELOAD) }.is_some_and(|list| libraries(list).any(is_own))
 }
 
 /// The libraries in a list of the loader's.
@@ -49,7 +48,7 @@ impl Drop for Room {
 }
 
 impl Room {
-    /// Room for an environment; `None` if there is no memory.
+    /// Room for an environment; `None` if there is no memory, or none may be asked for.
     ///
     /// # Safety
     ///
@@ -64,6 +63,9 @@ impl Room {
         let words = entries + 1 + bytes.div_ceil(size_of::<*const c_char>());
         let mut room = Room { stack: [null(); ON_STACK], mapped: null_mut(), words, entries };
         if words > ON_STACK {
+            if !seccomp::allows_calls() {
+                return None;
+            }
             let access = libc::PROT_READ | libc::PROT_WRITE;
             let flags = libc::MAP_PRIVATE | libc::MAP_ANONYMOUS;
             // SAFETY: asks for new memory.
@@ -77,13 +79,13 @@ impl Room {
         Some(room)
     }
 
-    /// Copies the environment that it has room for, without this library; the copy lives as long as the room.
-    /// `None` if another thread made the environment longer meanwhile.
+    /// Copies the environment that it has room for, without this library; the copy lives as long as the room. With `injected`
+    /// the driver still loads it. `None` if another thread made the environment longer meanwhile.
     ///
     /// # Safety
     ///
     /// It is one.
-    pub unsafe fn fill(&mut self, environment: Texts) -> Option<Texts> {
+    pub unsafe fn fill(&mut self, environment: Texts, injected: bool) -> Option<Texts> {
         let room = if self.mapped.is_null() {
             self.stack.get_mut(..self.words)?
         } else {
@@ -99,6 +101,7 @@ impl Room {
         while let Some(entry) = unsafe { entry(environment, number) } {
             number += 1;
             let kept = match value(entry) {
+                None if !injected && injects(entry) => continue,
                 None => entry.as_ptr(),
                 Some(libraries) => match rewritten(libraries, &mut text)? {
                     Some(kept) => kept,
@@ -124,7 +127,17 @@ unsafe fn entry<'a>(environment: Texts, number: usize) -> Option<&'a CStr> {
 
 /// The list of libraries, if an entry is that of `LD_PRELOAD`.
 fn value(entry: &CStr) -> Option<&[u8]> {
-    entry.to_bytes().strip_prefix(NAME.as_bytes())?.strip_prefix(b"=")
+    of_variable(entry, VAR_PRELOAD)
+}
+
+fn of_variable<'a>(entry: &'a CStr, name: &str) -> Option<&'a [u8]> {
+    entry.to_bytes().strip_prefix(name.as_bytes())?.strip_prefix(b"=")
+}
+
+/// Whether an entry has the driver or NVTX load this library.
+fn injects(entry: &CStr) -> bool {
+    let names = [VAR_CUDA_INJECTION, VAR_NVTX_INJECTION];
+    names.into_iter().any(|name| of_variable(entry, name).is_some_and(is_own))
 }
 
 /// Writes the entry of `LD_PRELOAD` without this library, at the beginning of `text`, of which the rest is left: `None` if it
@@ -135,7 +148,7 @@ fn rewritten(list: &[u8], text: &mut &mut [u8]) -> Option<Option<*const c_char>>
     let room = std::mem::take(text);
     let start = room.as_ptr();
     let mut rest = room;
-    for part in [NAME.as_bytes(), b"=", first] {
+    for part in [VAR_PRELOAD.as_bytes(), b"=", first] {
         rest = append(rest, part)?;
     }
     for other in others {

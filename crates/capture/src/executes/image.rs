@@ -9,12 +9,10 @@ use std::mem::ManuallyDrop;
 /// A program that is executed.
 #[derive(Clone, Copy)]
 pub enum Image {
-    /// By its path.
-    Path(*const c_char),
+    /// By its path from an open folder, with the flags of `execveat`.
+    At(c_int, *const c_char, c_int),
     /// By a name that is looked for in the folders of `PATH`, unless it has a slash.
     Searched(*const c_char),
-    /// By an open file.
-    Open(c_int),
 }
 
 /// How often a script's interpreter is a script: as often as the kernel goes on.
@@ -29,6 +27,16 @@ const MOST_PATH: usize = 1024;
 const FOLDERS: &[u8] = b"/bin:/usr/bin";
 
 impl Image {
+    /// A program by its path.
+    pub fn path(path: *const c_char) -> Image {
+        Image::At(libc::AT_FDCWD, path, 0)
+    }
+
+    /// A program in an open file.
+    pub fn open(file: c_int) -> Image {
+        Image::At(file, c"".as_ptr(), libc::AT_EMPTY_PATH)
+    }
+
     /// Whether its loader is that of another C library. False if that cannot be found out.
     ///
     /// # Safety
@@ -40,32 +48,42 @@ impl Image {
             (!text.is_null()).then(|| unsafe { CStr::from_ptr(text) })
         };
         let is_foreign = match self {
-            Image::Path(path) => text(path).and_then(open).and_then(|file| has_foreign_loader(&file)),
             Image::Searched(name) => text(name).and_then(search).and_then(|file| has_foreign_loader(&file)),
-            // Not closed: it is the program's.
-            Image::Open(file) => has_foreign_loader(&ManuallyDrop::new(File(file))),
+            Image::At(folder, path, flags) => text(path).and_then(|path| {
+                if path.is_empty() && flags & libc::AT_EMPTY_PATH != 0 {
+                    // Not closed: it is the program's.
+                    return has_foreign_loader(&ManuallyDrop::new(File(folder)));
+                }
+                let links = flags & libc::AT_SYMLINK_NOFOLLOW == 0;
+                open_at(folder, path, links).and_then(|file| has_foreign_loader(&file))
+            }),
         };
         is_foreign.unwrap_or(false)
     }
 }
 
-/// Opens a file that can be executed.
 fn open(path: &CStr) -> Option<File> {
-    if !is_executable(path) {
+    open_at(libc::AT_FDCWD, path, true)
+}
+
+/// Opens a file that can be executed, by its path from an open folder; where that is a link, only if `links` is set.
+fn open_at(folder: c_int, path: &CStr, links: bool) -> Option<File> {
+    if !is_executable(folder, path) {
         return None;
     }
     let flags = libc::O_RDONLY | libc::O_CLOEXEC | libc::O_NONBLOCK | libc::O_NOCTTY;
+    let flags = if links { flags } else { flags | libc::O_NOFOLLOW };
     // SAFETY: the path ends in a zero byte.
-    let file = unsafe { libc::open(path.as_ptr(), flags) };
+    let file = unsafe { libc::openat(folder, path.as_ptr(), flags) };
     (file >= 0).then_some(File(file))
 }
 
 /// Whether the path is of a plain file that somebody may execute. Opening another one may have effects.
-fn is_executable(path: &CStr) -> bool {
+fn is_executable(folder: c_int, path: &CStr) -> bool {
     // SAFETY: all-zero bytes are a valid value.
     let mut found: libc::stat = unsafe { std::mem::zeroed() };
     // SAFETY: the path ends in a zero byte; writes the struct that it is given.
-    let is_there = unsafe { libc::stat(path.as_ptr(), &mut found) } == 0;
+    let is_there = unsafe { libc::fstatat(folder, path.as_ptr(), &mut found, 0) } == 0;
     is_there && found.st_mode & libc::S_IFMT == libc::S_IFREG && found.st_mode & 0o111 != 0
 }
 
@@ -82,7 +100,7 @@ fn search(name: &CStr) -> Option<File> {
         let between: &[u8] = if folder.is_empty() { b"" } else { b"/" };
         let path = Line::<MOST_PATH>::of(&[folder, between, name.to_bytes_with_nul()])?;
         let path = path.path()?;
-        if is_executable(path) {
+        if is_executable(libc::AT_FDCWD, path) {
             return open(path);
         }
     }

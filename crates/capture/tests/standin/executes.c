@@ -2,7 +2,11 @@
 #include "program.h"
 
 #include <errno.h>
+#include <linux/filter.h>
+#include <linux/seccomp.h>
 #include <spawn.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 
 extern char **environ;
@@ -22,6 +26,14 @@ static void by_execle(void) {
     execle(path, "foreign", "2", "3", "4", "5", "6", "7", "8", "last", NULL, environment);
 }
 static void by_fexecve(void) { fexecve(open(path, O_RDONLY | O_CLOEXEC), words, environ); }
+static void by_execveat(void) { execveat(AT_FDCWD, path, words, environ, 0); }
+static void by_number(void) { syscall(SYS_execve, path, words, environ); }
+static void in_a_folder(void) { syscall(SYS_execveat, open(getenv("FOREIGN"), O_PATH), "foreign", words, environ, 0); }
+static void opened(void) { execveat(open(path, O_RDONLY), "", words, environ, AT_EMPTY_PATH); }
+static void by_address(void) {
+    void *found = dlsym(dlopen("libc.so.6", RTLD_NOW), "execve");
+    ((int (*)(const char *, char *const *, char *const *))found)(path, words, environ);
+}
 
 static void ends(pid_t child, int expected) {
     int status;
@@ -31,6 +43,7 @@ static void ends(pid_t child, int expected) {
 
 static void (*const ways[])(void) = {
     by_execve, by_execv, by_execvp, by_execvpe, by_execl, by_execlp, by_execle, by_fexecve,
+    by_execveat, by_number, in_a_folder, opened, by_address,
 };
 
 static void in_children(void) {
@@ -76,6 +89,11 @@ static void refused(void) {
     CHECK(execl("/nowhere/foreign", "1", "2", "3", "4", "5", "6", "7", "8", NULL) == -1 && errno == ENOENT);
     CHECK(execlp("no-such-program", "1", NULL) == -1 && errno == ENOENT);
     CHECK(execv("/", words) == -1 && errno == EACCES);
+    CHECK(execveat(-1, "foreign", words, environ, 0) == -1 && errno == EBADF);
+    CHECK(execveat(AT_FDCWD, "", words, environ, 0) == -1 && errno == ENOENT);
+    CHECK(syscall(SYS_execve, "/nowhere/foreign", words, environ) == -1 && errno == ENOENT);
+    CHECK(syscall(SYS_execve, NULL, NULL, NULL) == -1 && errno == EFAULT);
+    CHECK(syscall(SYS_execveat, AT_FDCWD, "/", words, environ, 0) == -1 && errno == EACCES);
     /* The kernel takes no argument that long: it fails after all was looked at. */
     char *most = malloc(1 << 20);
     CHECK(most);
@@ -83,11 +101,27 @@ static void refused(void) {
     most[(1 << 20) - 1] = 0;
     char *longest[] = {"foreign", most, NULL};
     CHECK(execve(path, longest, environ) == -1 && errno == E2BIG);
+    CHECK(syscall(SYS_execve, path, longest, environ) == -1 && errno == E2BIG);
     CHECK(execl(path, "foreign", "2", "3", "4", "5", "6", "7", "8", most, NULL) == -1 && errno == E2BIG);
     pid_t child;
     CHECK(posix_spawn(&child, path, NULL, NULL, longest, environ) == E2BIG);
     CHECK(posix_spawn(&child, "/nowhere/foreign", NULL, NULL, words, environ) == ENOENT);
     free(most);
+}
+
+/* A child may make every system call: only the kernel knows. The program that it executes could load the library. */
+static void filtered(void) {
+    struct sock_filter allowed[] = {BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW)};
+    struct sock_fprog filter = {1, allowed};
+    pid_t child = fork();
+    if (child == 0) {
+        CHECK(prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0);
+        CHECK(prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &filter) == 0);
+        CHECK(execl("/nowhere/sh", "sh", NULL) == -1);
+        execl("/bin/sh", "sh", "-c", "echo \"$LD_PRELOAD, $CUDA_INJECTION64_PATH, $KEPT\"", NULL);
+        _exit(9);
+    }
+    ends(child, 0);
 }
 
 int main(int count, char **arguments) {
@@ -104,6 +138,8 @@ int main(int count, char **arguments) {
         spawned();
     } else if (strcmp(which, "executes-with-much") == 0) {
         with_much();
+    } else if (strcmp(which, "executes-filtered") == 0) {
+        filtered();
     } else {
         refused();
     }

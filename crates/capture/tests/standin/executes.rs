@@ -36,18 +36,24 @@ fn executes(scenario: &str) -> Recorded {
     program(built().linked(Binding::Now, "executes"), &[scenario]).gathered().both()
 }
 
+const FOREIGN: &str = "programs of another C library (musl) that were not recorded";
+const FILTERED: &str = "programs executed under a seccomp filter that were not recorded";
+
 /// How often the recording says that such a program was executed.
 fn counted(recorded: &Recorded) -> u64 {
+    lost(recorded, FOREIGN)
+}
+
+fn lost(recorded: &Recorded, reason: &str) -> u64 {
     let trace = recorded.trace.as_ref().expect("it was gathered");
-    let reasons = &trace.meta.lost.reasons;
-    reasons.get("programs of another C library (musl) that were not recorded").copied().unwrap_or(0)
+    trace.meta.lost.reasons.get(reason).copied().unwrap_or(0)
 }
 
 #[test]
 fn programs_of_another_c_library_run_as_bare() {
     let recorded = executes("executes");
-    assert_eq!(counted(&recorded), 11);
-    assert_eq!(recorded.outcome.stdout.lines().count(), 11);
+    assert_eq!(counted(&recorded), 16);
+    assert_eq!(recorded.outcome.stdout.lines().count(), 16);
     assert_eq!(recorded.process().calls_of("cuLaunchKernel").len(), 2, "the program itself is recorded");
     assert_eq!(counted(&executes("executes-with-much")), 2);
 }
@@ -55,6 +61,14 @@ fn programs_of_another_c_library_run_as_bare() {
 #[test]
 fn one_that_does_not_begin_is_not_counted() {
     assert_eq!(counted(&executes("is-refused")), 0);
+}
+
+#[test]
+fn programs_under_a_seccomp_filter_run_as_bare() {
+    let recorded = executes("executes-filtered");
+    assert_eq!((counted(&recorded), lost(&recorded, FILTERED)), (0, 1));
+    assert_eq!(recorded.outcome.stdout, ", , theirs\n");
+    assert_eq!(recorded.process().calls_of("cuLaunchKernel").len(), 2, "the program itself is recorded");
 }
 
 #[test]

@@ -102,6 +102,12 @@ fn why_empty(outcome: &Outcome) -> Option<String> {
             "no process with glibc used CUDA; {foreign} programs of another C library (musl) were executed and not recorded: \
              link them dynamically with glibc"
         ))
+    } else if outcome.filtered_programs > 0 {
+        Some(format!(
+            "no process outside a seccomp filter used CUDA; {} programs were executed under one and not recorded: \
+             record within the sandbox",
+            outcome.filtered_programs
+        ))
     } else {
         Some("no process of the program used CUDA".to_owned())
     }

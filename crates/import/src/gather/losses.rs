@@ -31,7 +31,7 @@ impl Process<'_, '_> {
         }
         let unwritten = file.unwritten();
         self.all.trace.meta.lost.records(
-            "waits that were not recorded (or counts of waits): their thread was writing a record",
+            "waits, counts of waits and handlers' calls that came while their thread wrote a record",
             unwritten,
         );
         self.level(file);

@@ -132,6 +132,7 @@ pub(crate) fn import(directory: &Path, progress: &mut dyn FnMut(Progress)) -> Re
         requests: spool::requests(&shared),
         unrecorded_children: spool::unrecorded_children(&shared),
         foreign_programs: spool::foreign_programs(&shared),
+        filtered_programs: spool::filtered_programs(&shared),
     };
     let mut trace = gather(&contents, Some(&shared), &mut Symbols::of_owner(directory), progress);
     for (path, _) in closed {
@@ -189,6 +190,7 @@ struct Shared {
     requests: Vec<Ns>,
     unrecorded_children: u64,
     foreign_programs: u64,
+    filtered_programs: u64,
 }
 
 /// Builds a trace from the contents of spool files, each with its name, and from what all processes share, if that is
@@ -204,6 +206,7 @@ fn gather(
     gather.requested = shared.map(|shared| recorded::requested(&shared.requests));
     gather.unrecorded_children(shared.map_or(0, |shared| shared.unrecorded_children));
     gather.foreign_programs(shared.map_or(0, |shared| shared.foreign_programs));
+    gather.filtered_programs(shared.map_or(0, |shared| shared.filtered_programs));
     let mut opened: Vec<(&Contents<'_>, spool::File<'_>)> = Vec::new();
     for contents in files {
         match spool::File::new(contents.bytes) {
@@ -389,6 +392,17 @@ impl<'a> Gather<'a> {
         self.trace.meta.lost.records("programs of another C library (musl) that were not recorded", count);
         if count > 0 {
             self.note(format!("{count} programs of another C library (musl) were executed and not recorded"));
+        }
+    }
+
+    /// Counts programs that ran under a seccomp filter of the process that executed them.
+    fn filtered_programs(&mut self, count: u64) {
+        self.trace
+            .meta
+            .lost
+            .records("programs executed under a seccomp filter that were not recorded", count);
+        if count > 0 {
+            self.note(format!("{count} programs were executed under a seccomp filter and not recorded"));
         }
     }
 

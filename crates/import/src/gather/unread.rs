@@ -162,18 +162,25 @@ mod tests {
     fn what_was_never_written_is_counted() {
         let mut own = build();
         own.set(offset_of!(FileHeader, unwritten), &3_u32.to_ne_bytes());
-        let shared = Shared { requests: Vec::new(), unrecorded_children: 2, foreign_programs: 4 };
+        let shared = Shared {
+            requests: Vec::new(),
+            unrecorded_children: 2,
+            foreign_programs: 4,
+            filtered_programs: 5,
+        };
         let meta = read(own, Build::new(MAIN, Level::Light), Some(&shared)).meta;
         let reasons: Vec<_> = meta.lost.reasons.iter().map(|(why, count)| (why.as_str(), *count)).collect();
         let expected = [
             ("child processes that were not recorded", 2),
+            ("programs executed under a seccomp filter that were not recorded", 5),
             ("programs of another C library (musl) that were not recorded", 4),
-            ("waits that were not recorded (or counts of waits): their thread was writing a record", 3),
+            ("waits, counts of waits and handlers' calls that came while their thread wrote a record", 3),
         ];
         assert_eq!(reasons, expected);
         assert!(!meta.locks_watched, "a wait may be among them");
         assert!(meta.notes.iter().any(|note| note.starts_with("2 child processes were not recorded")));
         assert!(meta.notes.iter().any(|note| note.starts_with("4 programs of another C library")));
+        assert!(meta.notes.iter().any(|note| note.starts_with("5 programs were executed under a seccomp")));
     }
 
     #[test]

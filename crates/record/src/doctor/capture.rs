@@ -28,7 +28,7 @@ pub fn check(patience: Duration) -> Check {
 /// Starts a trivial program with the library; the loader reports problems on standard error.
 fn preload(library: &Path, patience: Duration) -> Result<(), String> {
     let mut command = Command::new("true");
-    command.env("LD_PRELOAD", library).env_remove(spool::VAR_DIRECTORY);
+    command.env(spool::VAR_PRELOAD, library).env_remove(spool::VAR_DIRECTORY);
     let answer = bounded::run(&mut command, patience).map_err(|error| error.to_string())?;
     let complaint = answer.error.lines().next().map(str::to_owned);
     match (answer.status, complaint) {

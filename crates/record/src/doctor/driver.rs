@@ -60,8 +60,7 @@ pub fn ask(options: &Options) -> Answer {
     let mut command = Command::new(program);
     command.args(arguments);
     // Neither holdup nor another tool must record the probe.
-    for name in [crate::environment::CUDA_INJECTION, crate::environment::NVTX_INJECTION, spool::VAR_DIRECTORY]
-    {
+    for name in [spool::VAR_CUDA_INJECTION, spool::VAR_NVTX_INJECTION, spool::VAR_DIRECTORY] {
         command.env_remove(name);
     }
     match bounded::run(&mut command, options.patience) {

@@ -1,13 +1,14 @@
 //! Checks settings that make recordings incomplete.
 
 use super::{Check, State};
-use crate::environment::{CUDA_INJECTION, NVTX_INJECTION, taken};
+use crate::environment::taken;
+use spool::{VAR_CUDA_INJECTION, VAR_NVTX_INJECTION};
 
 /// Checks whether other tools use the injection variables.
 pub fn injection() -> Check {
     const NAME: &str = "injection variables";
     let library = crate::capture::find().unwrap_or_default();
-    let others: Vec<(&str, String)> = [CUDA_INJECTION, NVTX_INJECTION]
+    let others: Vec<(&str, String)> = [VAR_CUDA_INJECTION, VAR_NVTX_INJECTION]
         .into_iter()
         .filter_map(|name| Some((name, taken(name, &library)?.to_string_lossy().into_owned())))
         .collect();

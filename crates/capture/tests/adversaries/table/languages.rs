@@ -63,4 +63,23 @@ pub const ALL: &[Adversary] = &[
         &[Beside::Musl(PLAIN)],
         "starts and executes a program with another C library (musl)",
     ),
+    executes("executes_musl_at", &[Beside::Musl(PLAIN)], "the same by `execveat`").words(&["execveat"]),
+    executes("executes_musl_open", &[Beside::Musl(PLAIN)], "the same by `execveat` of an open file")
+        .words(&["execveat-open"]),
+    executes("executes_musl_by_number", &[Beside::Musl(PLAIN)], "the same by `syscall` with `SYS_execve`")
+        .words(&["number"]),
+    executes(
+        "executes_musl_at_by_number",
+        &[Beside::Musl(PLAIN)],
+        "the same by `syscall` with `SYS_execveat`",
+    )
+    .words(&["number-at"]),
+    executes("executes_musl_looked_up", &[Beside::Musl(PLAIN)], "the same by `execve` that it looked up")
+        .words(&["looked-up"]),
+    executes(
+        "executes_static_by_number",
+        &[Beside::Static(PLAIN)],
+        "starts and executes a static executable by `syscall`",
+    )
+    .words(&["number"]),
 ];

@@ -11,6 +11,10 @@ const fn filtered(name: &'static str, words: &'static [&'static str], does: &'st
     adversary(name, "limits/filter.c", does).words(words).recorded(Counted).ends(End::Exit(3))
 }
 
+const fn launched(name: &'static str, words: &'static [&'static str], does: &'static str) -> Adversary {
+    adversary(name, "limits/launcher.c", does).words(words).ends(End::Exit(3))
+}
+
 const fn executed(name: &'static str, words: &'static [&'static str], does: &'static str) -> Adversary {
     adversary(name, "limits/privileges.c", does).words(words)
 }
@@ -88,6 +92,17 @@ pub const ALL: &[Adversary] = &[
         "a seccomp filter kills it when it makes a file; then it initializes the driver",
     )
     .recorded(Nothing),
+    launched("seccomp_then_execv", &["kills", "execv"], "sets a seccomp filter, then executes the program")
+        .recorded(Nothing),
+    launched("seccomp_then_execl", &["kills", "execl"], "the same by `execl`").recorded(Nothing),
+    launched("seccomp_then_number", &["kills", "execve-by-number"], "the same by `syscall`")
+        .recorded(Nothing),
+    launched("seccomp_then_spawn", &["kills", "spawn"], "the same by `posix_spawn`").recorded(Nothing),
+    launched(
+        "no_filter_then_execv",
+        &["asks", "execv"],
+        "asks whether it has a filter and gives up new rights, then executes the program",
+    ),
     adversary("process_namespace", "limits/namespaces.c", "a child is process 1 of a namespace")
         .children(Recorded),
     executed("setuid_binary", &["other-rights"], "executes a program with another user's rights")
