@@ -65,9 +65,9 @@ mod writer;
 use interpose::Loader;
 use std::ffi::{c_char, c_int};
 
-/// Runs when the library is loaded, before the program.
+/// Runs when the library is loaded, before the program. Its own tests are no program that it records.
 #[used]
-#[unsafe(link_section = ".init_array")]
+#[cfg_attr(not(test), unsafe(link_section = ".init_array"))]
 static LOADED: extern "C-unwind" fn(c_int, *const *const c_char, *const *const c_char) = loaded;
 
 /// The loader passes on what the program's `main` gets. It runs this before the C library's own constructors, which set
