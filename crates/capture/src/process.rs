@@ -396,7 +396,7 @@ pub fn count_unrecorded_program(why: Unrecordable, change: i64) {
 /// Why a program is executed without this library.
 #[derive(Clone, Copy)]
 pub enum Unrecordable {
-    /// It has another C library, and could not load this one.
+    /// It has another C library, or is for another processor, and could not load this one.
     Foreign,
     /// The process that executes it forbade itself system calls: which, only the kernel knows.
     Filtered,

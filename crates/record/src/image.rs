@@ -17,6 +17,12 @@ pub enum Obstacle {
         .0.display()
     )]
     Static(PathBuf),
+    /// It is for another processor than the library, or for one of 32 bits.
+    #[error(
+        "{}: cannot be recorded: a program for another processor, or of 32 bits: only 64-bit programs for {} are",
+        .0.display(), std::env::consts::ARCH
+    )]
+    Processor(PathBuf),
     /// Its loader cannot load the library.
     #[error(
         "{}: cannot be recorded: a program of another C library (its loader is {loader}): \
@@ -37,8 +43,6 @@ const MOST_SCRIPTS: usize = 5;
 const HEAD: usize = 256;
 /// Most headers of a file that are looked at.
 const MOST_HEADERS: u64 = 64;
-/// How the file names of glibc's loaders begin. `ld-2.31.so` is the file behind the name in older versions.
-const OF_GLIBC: [&str; 4] = ["ld-linux", "ld64.so", "ld-2.", "ld.so"];
 
 /// The obstacle that keeps a program from being recorded; `None` also if that cannot be found out.
 pub(crate) fn obstacle(program: &Path) -> Option<Obstacle> {
@@ -69,11 +73,10 @@ fn interpreter(line: &[u8]) -> Option<PathBuf> {
 
 /// The loader of an ELF file.
 fn loaded(path: PathBuf, file: &File, head: &[u8]) -> Option<Obstacle> {
-    // Only files of 64 bits have the library's form; others are left to their loader.
-    if !head.starts_with(b"\x7fELF\x02") {
-        return None;
+    if !spool::is_for_this_processor(head)? {
+        return Some(Obstacle::Processor(path));
     }
-    let is_loader = path.file_name().and_then(OsStr::to_str).is_some_and(is_of_glibc);
+    let is_loader = spool::is_loader_of_glibc(path.as_os_str().as_bytes());
     let (headers, size, count) = (number(head, 32, 8)?, number(head, 54, 2)?, number(head, 56, 2)?);
     for index in 0..count.min(MOST_HEADERS) {
         let mut header = [0; 56];
@@ -85,13 +88,9 @@ fn loaded(path: PathBuf, file: &File, head: &[u8]) -> Option<Obstacle> {
         file.read_exact_at(&mut name, number(&header, 8, 8)?).ok()?;
         let name = name.split(|byte| *byte == 0).next()?;
         let loader = Path::new(OsStr::from_bytes(name)).file_name()?.to_string_lossy().into_owned();
-        return (!is_of_glibc(&loader)).then_some(Obstacle::Foreign { program: path, loader });
+        return (!spool::is_loader_of_glibc(name)).then_some(Obstacle::Foreign { program: path, loader });
     }
     (!is_loader).then_some(Obstacle::Static(path))
-}
-
-fn is_of_glibc(loader: &str) -> bool {
-    OF_GLIBC.iter().any(|name| loader.starts_with(name)) && !loader.contains("uClibc")
 }
 
 /// A number of so many bytes, the lowest first as all of these machines have it.
@@ -105,16 +104,6 @@ mod tests {
     use super::*;
 
     #[test]
-    fn loaders_of_glibc_and_others() {
-        for loader in ["ld-linux-x86-64.so.2", "ld-linux-aarch64.so.1", "ld64.so.2", "ld-2.31.so", "ld.so"] {
-            assert!(is_of_glibc(loader), "{loader}");
-        }
-        for loader in ["ld-musl-x86_64.so.1", "libc.so", "ld64-uClibc.so.1", "linker64"] {
-            assert!(!is_of_glibc(loader), "{loader}");
-        }
-    }
-
-    #[test]
     fn the_interpreter_is_the_first_word_of_a_scripts_line() {
         for (line, path) in [
             (&b"/bin/sh\nexit"[..], Some("/bin/sh")),
@@ -123,6 +112,25 @@ mod tests {
         ] {
             assert_eq!(interpreter(line), path.map(PathBuf::from));
         }
+    }
+
+    #[test]
+    fn a_program_of_32_bits_cannot_be_recorded() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let path = folder.path().join("program");
+        let mut bytes = *b"\x7fELF\x01\x01\x01\0\0\0\0\0\0\0\0\0\x02\0\x03\0";
+        let mut obstacle_of = |class: u8| {
+            bytes[4] = class;
+            std::fs::write(&path, bytes).expect("a file");
+            std::fs::set_permissions(&path, PermissionsExt::from_mode(0o755)).expect("it is ours");
+            obstacle(&path)
+        };
+        assert_eq!(obstacle_of(1), Some(Obstacle::Processor(path.clone())));
+        assert_eq!(
+            obstacle_of(2),
+            Some(Obstacle::Processor(path.clone())),
+            "of x32 or for another processor"
+        );
     }
 
     #[test]

@@ -51,7 +51,7 @@ pub struct Outcome {
     pub notes: Vec<String>,
     /// Processes that are not recorded, since they could not make their file; the notes say why.
     pub unrecorded: u64,
-    /// How often programs of another C library (musl) were executed, which are not recorded.
+    /// How often programs of another C library (musl), or for another processor, were executed, which are not recorded.
     pub foreign_programs: u64,
     /// How often programs were executed under a seccomp filter of the program's, which are not recorded.
     pub filtered_programs: u64,
@@ -146,7 +146,7 @@ impl Command {
         let mut command = std::process::Command::new(program);
         command.args(arguments);
         // Its loader would end it: it cannot load the library.
-        let is_foreign = matches!(obstacle, Some(Obstacle::Foreign { .. }));
+        let is_foreign = matches!(obstacle, Some(Obstacle::Foreign { .. } | Obstacle::Processor(_)));
         let variables = recording.environment.variables.iter();
         for (name, value) in variables.filter(|(name, _)| !(is_foreign && *name == spool::VAR_PRELOAD)) {
             match value {

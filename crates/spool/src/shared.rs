@@ -18,7 +18,8 @@ pub struct Shared {
     /// Processes that a process of the program made without the handlers of `fork`, and that went on without a recording
     /// of their own.
     pub unrecorded_children: AtomicU64,
-    /// Programs of another C library that a process of the program executed: they ran without this library.
+    /// Programs of another C library, or for another processor, that a process of the program executed: they ran without this
+    /// library.
     pub foreign_programs: AtomicU64,
     /// Programs that a process executed after it had forbidden itself system calls (seccomp): they ran without this library.
     pub filtered_programs: AtomicU64,

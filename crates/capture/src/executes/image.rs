@@ -37,7 +37,7 @@ impl Image {
         Image::At(file, c"".as_ptr(), libc::AT_EMPTY_PATH)
     }
 
-    /// Whether its loader is that of another C library. False if that cannot be found out.
+    /// Whether its loader cannot load this library. False if that cannot be found out.
     ///
     /// # Safety
     ///
@@ -107,7 +107,7 @@ fn search(name: &CStr) -> Option<File> {
     None
 }
 
-/// Whether the loader of a file, or of its interpreter, is that of another C library; `None` if it has none.
+/// Whether the loader of a file, or of its interpreter, cannot load this library; `None` if it has none.
 fn has_foreign_loader(file: &File) -> Option<bool> {
     let mut room = [0; HEAD];
     let mut head = read(file, 0, &mut room)?;
@@ -157,12 +157,13 @@ const ELF64: Layout = Layout { headers: 32, size: 54, count: 56, offset: 8, leng
 /// Bytes of a program's header, of either class at most.
 const HEADER: usize = 56;
 
-/// Whether the loader that an ELF file names is that of another C library.
+/// Whether an ELF file names a loader that cannot load this library; `None` if it names none.
 fn loader_is_foreign(file: &File, head: &[u8]) -> Option<bool> {
     let layout = match head.strip_prefix(b"\x7fELF")?.first()? {
         1 => &ELF32,
         _ => &ELF64,
     };
+    let is_for_this_processor = spool::is_for_this_processor(head)?;
     let headers = number(head, layout.headers, layout.word)?;
     let (size, count) = (number(head, layout.size, 2)?, number(head, layout.count, 2)?);
     for index in 0..count.min(MOST_HEADERS) {
@@ -180,7 +181,7 @@ fn loader_is_foreign(file: &File, head: &[u8]) -> Option<bool> {
         let (at, length) =
             (number(header, layout.offset, layout.word)?, number(header, layout.length, layout.word)?);
         let path = read(file, at, room.get_mut(..usize::try_from(length).ok()?)?)?;
-        return Some(is_of_musl(path));
+        return Some(!is_for_this_processor || !spool::is_loader_of_glibc(path));
     }
     None
 }
@@ -191,9 +192,74 @@ fn number(bytes: &[u8], at: usize, length: usize) -> Option<u64> {
     Some(bytes.iter().rev().fold(0, |number, byte| number << 8 | u64::from(*byte)))
 }
 
-/// Whether a loader's path is musl's: its file is the C library, mostly with another name for the loader.
-fn is_of_musl(path: &[u8]) -> bool {
-    let path = path.split(|byte| *byte == 0).next().unwrap_or_default();
-    let name = path.rsplit(|byte| *byte == b'/').next().unwrap_or_default();
-    name.starts_with(b"ld-musl") || name == b"libc.so"
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::io::Write;
+    use std::os::fd::IntoRawFd;
+
+    const X86_64: u16 = 62;
+    const ARM_64: u16 = 183;
+
+    /// An ELF file whose second header names a loader, if it has one.
+    fn program(class: u8, machine: u16, loader: Option<&str>) -> Vec<u8> {
+        let layout = if class == 1 { ELF32 } else { ELF64 };
+        let mut bytes = vec![0; 512];
+        let mut put = |at: usize, number: u64, length: usize| {
+            bytes[at..at + length].copy_from_slice(&number.to_le_bytes()[..length]);
+        };
+        put(0, u64::from_le_bytes([0x7f, b'E', b'L', b'F', class, 1, 1, 0]), 8);
+        put(18, machine.into(), 2);
+        put(layout.headers, 64, layout.word);
+        put(layout.size, HEADER as u64, 2);
+        put(layout.count, 2, 2);
+        let second = 64 + HEADER;
+        put(64, libc::PT_LOAD.into(), 4);
+        put(second, if loader.is_some() { libc::PT_INTERP } else { libc::PT_NOTE }.into(), 4);
+        put(second + layout.offset, 256, layout.word);
+        put(second + layout.length, loader.unwrap_or_default().len() as u64 + 1, layout.word);
+        bytes[256..256 + loader.unwrap_or_default().len()]
+            .copy_from_slice(loader.unwrap_or_default().as_bytes());
+        bytes
+    }
+
+    fn is_foreign(bytes: &[u8]) -> Option<bool> {
+        let mut file = tempfile::tempfile().expect("a file");
+        file.write_all(bytes).expect("a disk with room");
+        has_foreign_loader(&File(file.into_raw_fd()))
+    }
+
+    #[test]
+    fn loaders_that_cannot_load_this_library() {
+        let (own, other) = if cfg!(target_arch = "aarch64") { (ARM_64, X86_64) } else { (X86_64, ARM_64) };
+        let (glibc, musl) = (Some("/lib64/ld-linux-x86-64.so.2"), Some("/lib/ld-musl-x86_64.so.1"));
+        for (class, machine, loader, expected) in [
+            (2, own, glibc, Some(false)),
+            (2, own, musl, Some(true)),
+            (2, own, Some("/system/bin/linker64"), Some(true)),
+            (2, other, glibc, Some(true)),
+            (1, 3, Some("/lib/ld-linux.so.2"), Some(true)),
+            (2, own, None, None),
+            (1, 3, None, None),
+        ] {
+            assert_eq!(
+                is_foreign(&program(class, machine, loader)),
+                expected,
+                "{class} {machine} {loader:?}"
+            );
+        }
+    }
+
+    #[test]
+    fn damaged_files_are_no_programs() {
+        let whole = program(2, X86_64, Some("/lib/ld-musl-x86_64.so.1"));
+        for length in [0, 4, 19, 40, 63, 150] {
+            assert_eq!(is_foreign(&whole[..length]), None, "{length}");
+        }
+        let mut bytes = whole;
+        bytes[32..40].fill(0xff);
+        assert_eq!(is_foreign(&bytes), None);
+        assert_eq!(is_foreign(b"#!\n"), None);
+        assert_eq!(is_foreign(b"#!/no-such-interpreter"), None);
+    }
 }

@@ -36,7 +36,7 @@ fn executes(scenario: &str) -> Recorded {
     program(built().linked(Binding::Now, "executes"), &[scenario]).gathered().both()
 }
 
-const FOREIGN: &str = "programs of another C library (musl) that were not recorded";
+const FOREIGN: &str = "programs of another C library (musl) or processor that were not recorded";
 const FILTERED: &str = "programs executed under a seccomp filter that were not recorded";
 
 /// How often the recording says that such a program was executed.

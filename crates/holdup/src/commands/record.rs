@@ -99,7 +99,8 @@ fn why_empty(outcome: &Outcome) -> Option<String> {
         None
     } else if foreign > 0 {
         Some(format!(
-            "no process with glibc used CUDA; {foreign} programs of another C library (musl) were executed and not recorded: \
+            "no process with glibc used CUDA; {foreign} programs of another C library (musl) or for another processor were executed and \
+             not recorded: \
              link them dynamically with glibc"
         ))
     } else if outcome.filtered_programs > 0 {

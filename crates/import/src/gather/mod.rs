@@ -389,9 +389,12 @@ impl<'a> Gather<'a> {
 
     /// Counts programs that could not load the library: the program may have used CUDA in them.
     fn foreign_programs(&mut self, count: u64) {
-        self.trace.meta.lost.records("programs of another C library (musl) that were not recorded", count);
+        self.trace
+            .meta
+            .lost
+            .records("programs of another C library (musl) or processor that were not recorded", count);
         if count > 0 {
-            self.note(format!("{count} programs of another C library (musl) were executed and not recorded"));
+            self.note(format!("{count} programs of another C library (musl) or for another processor were executed and not recorded"));
         }
     }
 

@@ -173,7 +173,7 @@ mod tests {
         let expected = [
             ("child processes that were not recorded", 2),
             ("programs executed under a seccomp filter that were not recorded", 5),
-            ("programs of another C library (musl) that were not recorded", 4),
+            ("programs of another C library (musl) or processor that were not recorded", 4),
             ("waits, counts of waits and handlers' calls that came while their thread wrote a record", 3),
         ];
         assert_eq!(reasons, expected);
