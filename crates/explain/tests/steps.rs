@@ -64,8 +64,10 @@ fn each_adds_up(steps: &Steps) {
     assert_eq!(steps.each.len() as u64, steps.count);
     let idle = |step: &OneStep| step.idle.iter().map(|(_, ns)| ns).sum::<i64>();
     assert!(steps.each.iter().all(|step| step.busy_ns + idle(step) == step.duration_ns));
-    assert_eq!(steps.each.iter().map(|step| step.busy_ns).sum::<i64>(), steps.total.busy_ns);
-    assert_eq!(steps.each.iter().map(|step| step.duration_ns).sum::<i64>(), steps.total.duration_ns);
+    let settled = &steps.each[steps.warm_up as usize..];
+    assert_eq!(settled.iter().map(|step| step.busy_ns).sum::<i64>(), steps.total.busy_ns);
+    assert_eq!(settled.iter().map(|step| step.duration_ns).sum::<i64>(), steps.total.duration_ns);
+    assert_eq!(steps.mean_ns, steps.total.duration_ns / settled.len() as i64);
     for pair in steps.each.windows(2) {
         assert!(pair[0].start_ns + pair[0].duration_ns <= pair[1].start_ns);
     }
@@ -78,9 +80,10 @@ fn listing(steps: &Steps) -> String {
     let Steps { name, source, count, .. } = steps;
     writeln!(
         out,
-        "{count} steps {name} ({}) on {:?}, median {} spread {}",
+        "{count} steps {name} ({}) on {:?}, mean {} median {} spread {}",
         source.id(),
         steps.device,
+        us(steps.mean_ns),
         us(steps.median_ns),
         us(steps.spread_ns)
     )
@@ -94,7 +97,8 @@ fn listing(steps: &Steps) -> String {
             out.push('\n');
         }
     };
-    writeln!(out, "all: {}", us(steps.total.duration_ns)).unwrap();
+    let which = if steps.warm_up > 0 { format!("after {}", steps.warm_up) } else { "all".to_owned() };
+    writeln!(out, "{which}: {}", us(steps.total.duration_ns)).unwrap();
     parts(&mut out, steps.total.busy_ns, &steps.total.idle);
     writeln!(out, "median: {}", us(steps.median.duration_ns)).unwrap();
     parts(&mut out, steps.median.busy_ns, &steps.median.idle);

@@ -35,20 +35,22 @@ pub fn sentences(steps: Option<&Steps>, refused: Option<Refusal>) -> Vec<String>
     sentences
 }
 
-/// `65 steps (ProfilerStep), median 15.4 ms: GPU 0 idle 36 %: 24 % host-code train.py:31, 8 % own-work …`, of the median step
+/// `65 steps (ProfilerStep), median 15.4 ms, 64.94/s: GPU 0 idle 36 %: 24 % host-code train.py:31, 8 % own-work …`, of all steps but
+/// the first ones
 fn usual(steps: &Steps, refused: Option<Refusal>) -> String {
     let (count, median) = (units::counted(steps.count, "step", "steps"), units::duration(steps.median_ns));
-    let mut text = format!("{count} ({}), median {median}", name(steps.source, &steps.name));
-    let total = steps.median.duration_ns;
+    let rate = units::number(1e9 / steps.mean_ns.max(1) as f64);
+    let mut text = format!("{count} ({}), median {median}, {rate}/s", name(steps.source, &steps.name));
+    let total = steps.total.duration_ns;
     let share = |ns: Ns| units::percent(ns as f64 / total.max(1) as f64);
     match (steps.device, refused) {
         (Some(device), None) => {
-            text.push_str(&format!(": GPU {device} idle {}", share(total - steps.median.busy_ns)));
+            text.push_str(&format!(": GPU {device} idle {}", share(total - steps.total.busy_ns)));
         }
         (None, _) => {}
         (Some(_), Some(_)) => return text,
     }
-    let parts = steps.median.idle.iter().filter(|part| part.ns * 100 >= total * SMALL).take(NAMED);
+    let parts = steps.total.idle.iter().filter(|part| part.ns * 100 >= total * SMALL).take(NAMED);
     let parts: Vec<String> = parts.map(|part| with_place(share(part.ns), part)).collect();
     if !parts.is_empty() {
         text.push_str(&format!(": {}", parts.join(", ")));

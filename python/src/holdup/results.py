@@ -461,6 +461,10 @@ class Steps:
     """The GPU that the process uses most; null without GPU operations."""
     count: int
     """Number of steps."""
+    warm_up: int
+    """First steps in which the program settles: in the count, and not in the mean, the total and the slow ones."""
+    mean_ns: int
+    """Mean duration, ns; its inverse is the program's rate."""
     median_ns: int
     """Duration of the median step, ns."""
     spread_ns: int
@@ -468,7 +472,7 @@ class Steps:
     median: StepTime
     """The median step."""
     total: StepTime
-    """All steps together."""
+    """All steps together, without the first ones."""
     slow: tuple[SlowStep, ...]
     """Slow steps, the longest first."""
 

@@ -1,8 +1,10 @@
-//! Steps that no range marks and that launch graphs: each lasts from one launch to the next.
+//! Steps that no range marks and that launch graphs: each lasts from one graph to the next, where the GPU ran them.
 
 use super::{FEWEST, Found, Outliers, StepSource, between};
 use crate::facts::Facts;
-use trace::{CallId, Ns, ThreadId};
+use rustc_hash::FxHashMap;
+use std::ops::Range;
+use trace::{CallId, Ns, OpKind, ThreadId};
 
 /// Finds the thread that launches most graphs, if they are most of the GPU's work and come at regular times.
 pub(super) fn find(facts: &Facts<'_>, (from, to): (Ns, Ns)) -> Option<Found> {
@@ -21,10 +23,12 @@ pub(super) fn find(facts: &Facts<'_>, (from, to): (Ns, Ns)) -> Option<Found> {
     let candidates = trace.threads.ids().map(|thread| (thread, of(thread)));
     let (thread, calls) =
         candidates.max_by_key(|(thread, calls)| (calls.len(), std::cmp::Reverse(*thread)))?;
-    let starts: Vec<Ns> = calls.iter().map(|call| facts.start(*call)).collect();
+    let between_launches = facts.start(*calls.first()?)..facts.start(*calls.last()?);
+    let ran = of_graphs(facts, thread, &is_launch, &between_launches)?;
+    // The host may be many graphs ahead.
+    let starts: Vec<Ns> = calls.iter().filter_map(|call| ran.get(call).copied()).collect();
     let times = between(&starts);
-    if times.len() < FEWEST || !Outliers::of(&times).are_alike() || !are_most_work(facts, thread, &is_launch)
-    {
+    if times.len() < FEWEST || !starts.is_sorted() || !Outliers::of(&times).are_alike() {
         return None;
     }
     let name = trace.text(trace.calls.name[calls[0].index()]).to_owned();
@@ -35,23 +39,35 @@ fn launches_graph(name: &str) -> bool {
     name.starts_with("cudaGraphLaunch") || name.starts_with("cuGraphLaunch")
 }
 
-/// Whether graphs of a thread are at least half of the time of all operations of its process.
-fn are_most_work(facts: &Facts<'_>, thread: ThreadId, is_launch: &[bool]) -> bool {
+/// When the GPU began each graph of a thread, by the call that launched it; `None` unless graphs are at least half of the time of
+/// its process's kernels meanwhile. Copies are what feeds them.
+fn of_graphs(
+    facts: &Facts<'_>,
+    thread: ThreadId,
+    is_launch: &[bool],
+    meanwhile: &Range<Ns>,
+) -> Option<FxHashMap<CallId, Ns>> {
     let trace = facts.trace;
     let process = trace.process_of_thread(thread);
     let (mut all, mut of_graphs): (i128, i128) = (0, 0);
+    let mut began = FxHashMap::default();
     for at in 0..trace.ops.len() {
         if trace.process_of_stream(trace.ops.stream[at]) != process {
             continue;
         }
+        let is_work = matches!(trace.ops.kind[at], OpKind::Kernel | OpKind::Graph);
+        let is_counted = is_work && meanwhile.contains(&trace.ops.start[at]);
         let took = i128::from(trace.ops.end[at] - trace.ops.start[at]);
-        all += took;
+        all += if is_counted { took } else { 0 };
         let call = facts.outermost(trace.ops.call[at]).some();
-        if call.is_some_and(|call| {
-            is_launch[trace.calls.name[call.index()].index()] && facts.thread(call) == thread
-        }) {
-            of_graphs += took;
+        let of_graph = |call: &CallId| {
+            is_launch[trace.calls.name[call.index()].index()] && facts.thread(*call) == thread
+        };
+        if let Some(call) = call.filter(of_graph) {
+            of_graphs += if is_counted { took } else { 0 };
+            let start = began.entry(call).or_insert(trace.ops.start[at]);
+            *start = trace.ops.start[at].min(*start);
         }
     }
-    all > 0 && of_graphs * 2 >= all
+    (all > 0 && of_graphs * 2 >= all).then_some(began)
 }

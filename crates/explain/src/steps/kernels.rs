@@ -1,7 +1,7 @@
-//! Steps that nothing marks: kernels of a stream that come back in the same order. A kernel with the same number of operations
-//! from each of its runs to the next begins a step.
+//! Steps that nothing marks: a kernel that a loop runs once shows where its steps begin. The number of operations from one run
+//! to the next may vary with the data, by a quarter in nine of ten steps.
 
-use super::{FEWEST, Found, Outliers, StepSource, asked, between};
+use super::{FEWEST, Found, StepSource, between};
 use crate::facts::Facts;
 use rustc_hash::FxHashMap;
 use trace::{Ns, OpId, OpKind, Sym, ThreadId};
@@ -9,20 +9,38 @@ use trace::{Ns, OpId, OpKind, Sym, ThreadId};
 /// Fewest operations of a step: a loop around one kernel is no step.
 const SHORTEST: usize = 4;
 
-/// How many of ten steps must have the same number of operations.
+/// How many of ten steps must have about the same number of operations.
 const ALIKE: usize = 9;
 
 /// How many of ten operations must be in such steps.
 const COVERED: usize = 8;
 
-/// When a kernel ran: the number of operations before it.
-#[derive(Default)]
-struct Runs {
-    count: usize,
-    last: usize,
-    /// The number of operations from one run to the next that was seen most, by Boyer and Moore's vote, and its votes.
+/// Of so many operations at most one is beyond a period that is even. A decoder of 80 layers of 15 operations has more once a token.
+const EVEN: usize = 500;
+
+/// In the names of kernels with which frameworks update a model's parameters, in lower case: PyTorch's `foreach` and fused
+/// optimizers, Apex's, JAX's and Inductor's. Gradient accumulation has several passes through the model a step, and one update.
+const UPDATES: [&str; 4] = ["multi_tensor_apply", "adam", "sgd", "adagrad"];
+
+/// A kernel that comes back after about as many operations each time.
+#[derive(Clone, Copy)]
+struct Regular {
+    name: Sym,
+    runs: usize,
+    /// Operations from one run to the next, in the median.
     period: usize,
-    votes: usize,
+    /// The operations before its first run.
+    first: usize,
+    /// Operations beyond the median from one run to the next, in all.
+    excess: usize,
+    updates: bool,
+}
+
+impl Regular {
+    /// Whether it has a period, but for a tenth.
+    fn is_about(&self, period: usize) -> bool {
+        self.period.abs_diff(period) * 10 <= period
+    }
 }
 
 pub(super) fn find(facts: &Facts<'_>, (from, to): (Ns, Ns)) -> Option<Found> {
@@ -33,11 +51,17 @@ pub(super) fn find(facts: &Facts<'_>, (from, to): (Ns, Ns)) -> Option<Found> {
     let anchor = anchor(facts, &ops)?;
     let anchors: Vec<OpId> = ops.into_iter().filter(|op| kernel(facts, *op) == Some(anchor)).collect();
     let thread = thread(facts, &anchors)?;
-    let starts: Vec<Ns> = anchors.iter().map(|op| asked(trace, *op)).collect();
+    // Where they ran: the host may be many steps ahead.
+    let starts: Vec<Ns> = anchors.iter().map(|op| trace.ops.start[op.index()]).collect();
     let times = between(&starts);
-    let found = times.len() >= FEWEST && starts.is_sorted() && Outliers::of(&times).are_alike();
     let name = trace.text(anchor).to_owned();
-    found.then_some(Found { name, source: StepSource::Kernels, thread, times, names: Vec::new() })
+    (times.len() >= FEWEST).then_some(Found {
+        name,
+        source: StepSource::Kernels,
+        thread,
+        times,
+        names: Vec::new(),
+    })
 }
 
 /// The operations of the stream with most of them, by start.
@@ -65,45 +89,55 @@ fn thread(facts: &Facts<'_>, ops: &[OpId]) -> Option<ThreadId> {
     ops.iter().all(|op| of(op) == Some(thread)).then_some(thread)
 }
 
-/// The kernel with which steps begin: of those with regular runs the one with the longest period.
+/// The kernel with which steps begin: of those that a step has once, the first to run.
 fn anchor(facts: &Facts<'_>, ops: &[OpId]) -> Option<Sym> {
-    let mut runs = FxHashMap::<Sym, Runs>::default();
-    for (at, op) in ops.iter().enumerate() {
-        let Some(name) = kernel(facts, *op) else { continue };
-        let runs = runs.entry(name).or_default();
-        if runs.count > 0 {
-            let period = at - runs.last;
-            match (period == runs.period, runs.votes) {
-                (true, _) => runs.votes += 1,
-                (false, 0) => (runs.period, runs.votes) = (period, 1),
-                (false, _) => runs.votes -= 1,
-            }
-        }
-        (runs.count, runs.last) = (runs.count + 1, at);
-    }
-    runs.retain(|_, runs| {
-        let steps = runs.count.saturating_sub(1);
-        let covered = steps * runs.period * 10 >= ops.len() * COVERED;
-        steps >= FEWEST && runs.period >= SHORTEST && covered
-    });
-    regular(facts, ops, &runs)
+    let regular = regular(facts, ops);
+    let longest = |kernels: &mut dyn Iterator<Item = &Regular>| kernels.map(|kernel| kernel.period).max();
+    // What updates the model shows the program's own step; else the longest that repeats, as layers repeat within one.
+    let of_updates = longest(&mut regular.iter().filter(|kernel| kernel.updates));
+    let period = match of_updates {
+        Some(period) => period,
+        None => evenly(&regular, ops.len(), longest(&mut regular.iter())?),
+    };
+    let once = regular.iter().filter(|kernel| kernel.is_about(period));
+    // The first step may lack some that the others have.
+    once.max_by_key(|kernel| (kernel.runs, std::cmp::Reverse(kernel.first))).map(|kernel| kernel.name)
 }
 
-/// Of some kernels the one with the longest period that nearly all of its runs keep to; the first to run if several do.
-fn regular(facts: &Facts<'_>, ops: &[OpId], runs: &FxHashMap<Sym, Runs>) -> Option<Sym> {
-    let mut seen = FxHashMap::<Sym, (usize, usize, usize)>::default();
+/// The period that a longer one consists of, if more kernels have it, and run evenly: with next to no other operations once in the
+/// longer one. In a loop over tokens a few kernels alternate, as tensors of odd and even lengths have different ones. Layers are followed
+/// by operations of their step.
+fn evenly(regular: &[Regular], operations: usize, longer: usize) -> usize {
+    let of = |period: usize| regular.iter().filter(|kernel| kernel.is_about(period)).count();
+    let is_even = |kernel: &&Regular| kernel.period * 3 < longer * 2 && kernel.excess * EVEN <= operations;
+    let period = regular.iter().filter(is_even).map(|kernel| kernel.period).max();
+    period.filter(|period| of(*period) > of(longer)).unwrap_or(longer)
+}
+
+/// The kernels with regular runs that nearly all operations are between.
+fn regular(facts: &Facts<'_>, ops: &[OpId]) -> Vec<Regular> {
+    let mut runs = FxHashMap::<Sym, Vec<usize>>::default();
     for (at, op) in ops.iter().enumerate() {
-        let Some((name, runs)) = kernel(facts, *op).and_then(|name| Some((name, runs.get(&name)?))) else {
-            continue;
-        };
-        let (_, last, kept) = seen.entry(name).or_insert((at, at, 0));
-        *kept += usize::from(at - *last == runs.period);
-        *last = at;
+        if let Some(name) = kernel(facts, *op) {
+            runs.entry(name).or_default().push(at);
+        }
     }
-    let keeps = |(name, (_, _, kept)): &(&Sym, &(usize, usize, usize))| {
-        runs.get(name).is_some_and(|runs| kept * 10 >= (runs.count - 1) * ALIKE)
+    let regular = |(name, runs): (Sym, Vec<usize>)| {
+        let mut periods: Vec<usize> = runs.windows(2).map(|pair| pair[1] - pair[0]).collect();
+        periods.sort_unstable();
+        let period = *periods.get(periods.len() / 2)?;
+        let kept = periods.iter().filter(|of_one| of_one.abs_diff(period) * 4 <= period).count();
+        let is_regular = kept * 10 >= periods.len() * ALIKE;
+        let is_covering = periods.len() * period * 10 >= ops.len() * COVERED;
+        let is_step = periods.len() >= FEWEST && period >= SHORTEST && is_regular && is_covering;
+        let excess = periods.iter().map(|of_one| of_one.saturating_sub(period)).sum();
+        let updates = is_step && updates(facts.trace.text(name));
+        is_step.then_some(Regular { name, runs: runs.len(), period, first: runs[0], excess, updates })
     };
-    let kept = seen.iter().filter(keeps);
-    kept.max_by_key(|(name, (first, ..))| (runs.get(name).map(|runs| runs.period), std::cmp::Reverse(*first)))
-        .map(|(name, _)| *name)
+    runs.into_iter().filter_map(regular).collect()
+}
+
+fn updates(kernel: &str) -> bool {
+    let lower = kernel.to_lowercase();
+    UPDATES.iter().any(|word| lower.contains(word))
 }

@@ -1,5 +1,8 @@
 //! Steps: what a program repeats, as a training loop does. `ranges.rs` finds them in the ranges that somebody marked,
 //! `graphs.rs` in launches of graphs, `kernels.rs` in the order of kernels. `account/steps.rs` has what their time went into.
+//!
+//! A step ends when its work on the GPU ends, and the host has come to its end. A host that is ahead of the GPU issues some steps in
+//! no time and waits for all of them in the next: the GPU shows how long each takes.
 
 mod graphs;
 mod kernels;
@@ -16,9 +19,9 @@ named! {
     StepSource {
         /// Ranges that somebody marked.
         Ranges = "ranges",
-        /// Launches of graphs: a step lasts from one to the next.
+        /// Launches of graphs: a step lasts from one graph to the next.
         GraphLaunches = "graph-launches",
-        /// Kernels that return in the same order: a step lasts from the launch of one of them to its next.
+        /// Kernels that a loop runs once: a step lasts from one of them to the next.
         Kernels = "kernels",
     }
 }
@@ -39,15 +42,20 @@ pub struct Steps {
     pub device: Option<i64>,
     /// Number of steps.
     pub count: u64,
+    /// How many of the first ones the program needs to settle: with some that take much longer than the others. They are in
+    /// `count`, and not in `mean_ns`, `total` and `slow`.
+    pub warm_up: u64,
+    /// The mean duration, ns. Its inverse is the program's rate.
+    pub mean_ns: Ns,
     /// The duration of the median step, ns.
     pub median_ns: Ns,
     /// From the first quartile of the durations to the third, ns.
     pub spread_ns: Ns,
     /// The median step.
     pub median: StepTime,
-    /// All steps together.
+    /// All steps together, without the first ones.
     pub total: StepTime,
-    /// Slow steps, the longest first.
+    /// Slow steps, the longest first, without the first ones.
     pub slow: Vec<SlowStep>,
     /// All steps in order, for outputs that draw them; empty unless [`crate::explain_each`] made it.
     #[serde(skip)]
@@ -122,6 +130,7 @@ impl Found {
 /// Finds the steps in a window.
 pub(crate) fn find(facts: &Facts<'_>, window: (Ns, Ns)) -> Option<Found> {
     ranges::find(facts.trace, window)
+        .map(|found| ranges::until_done(facts.trace, window, found))
         .or_else(|| graphs::find(facts, window))
         .or_else(|| kernels::find(facts, window))
 }
@@ -132,9 +141,15 @@ pub(crate) struct Outliers {
     pub median: usize,
     pub median_ns: Ns,
     pub spread_ns: Ns,
-    /// The longest first.
+    /// The longest first, without those of the warm-up.
     pub slow: Vec<usize>,
+    /// The first steps, as far as slow ones are frequent among them.
+    pub warm_up: usize,
 }
+
+/// Steps from one slow step to the next while a program warms up: it compiles or first uses something in each of them, or tries
+/// out ways for each of several shapes.
+const SETTLING: usize = 5;
 
 impl Outliers {
     /// Those of at least one step. A slow step takes more than one and a half times the median, and is beyond Tukey's outer
@@ -151,14 +166,26 @@ impl Outliers {
             took > median_ns + median_ns / 2 && took > self::took(times[third]) + 3 * spread_ns
         };
         let is_enough = times.len() >= FEWEST;
-        let slow = order.iter().rev().copied().take_while(|at| is_enough && is_slow(at)).collect();
-        Outliers { median, median_ns, spread_ns, slow }
+        let mut slow: Vec<usize> =
+            order.iter().rev().copied().take_while(|at| is_enough && is_slow(at)).collect();
+        let warm_up = warm_up(&slow, times.len());
+        slow.retain(|at| *at >= warm_up);
+        Outliers { median, median_ns, spread_ns, slow, warm_up }
     }
 
     /// Whether most steps are alike: half of the durations are within half of the median.
     fn are_alike(&self) -> bool {
         self.spread_ns <= self.median_ns / 2
     }
+}
+
+/// How many of the first steps end with the last slow one that follows another one, or the beginning, within [`SETTLING`] steps; none
+/// if most steps are among them.
+fn warm_up(slow: &[usize], steps: usize) -> usize {
+    let mut slow = slow.to_vec();
+    slow.sort_unstable();
+    let until = slow.iter().fold(0, |until, at| if *at < until + SETTLING { at + 1 } else { until });
+    if until * 2 > steps { 0 } else { until }
 }
 
 fn took((start, end): (Ns, Ns)) -> Ns {
@@ -225,10 +252,19 @@ mod tests {
 
     #[test]
     fn a_slow_step_is_beyond_the_median_and_the_spread() {
-        assert_eq!(slow(&[10, 10, 10, 40, 10, 25, 10, 10, 10]), [3, 5]);
+        assert_eq!(slow(&[10, 10, 10, 10, 10, 40, 10, 25, 10, 10, 10]), [5, 7]);
         assert!(slow(&[10, 10, 10, 14, 10]).is_empty(), "less than one and a half times the median");
         assert!(slow(&[10, 20, 10, 20, 10, 20, 25]).is_empty(), "within the spread");
         assert!(slow(&[10, 10, 10, 90]).is_empty(), "too few");
+    }
+
+    #[test]
+    fn the_first_steps_warm_up() {
+        assert_eq!(warm_up(&[], 10), 0);
+        assert_eq!(warm_up(&[4, 0, 7], 30), 8, "each follows within five");
+        assert_eq!(warm_up(&[0, 6], 30), 1, "the second one is a step of the loop");
+        assert_eq!(warm_up(&[5], 30), 0, "none of the first is slow");
+        assert_eq!(warm_up(&[0, 3, 6], 10), 0, "most steps cannot be the first ones");
     }
 
     #[test]

@@ -113,6 +113,29 @@ fn gather(trace: &Trace, window: (Ns, Ns), patterns: &Patterns<'_>, group: &Grou
     })
 }
 
+/// The steps, each until the GPU has done what was asked for in it, and from the end of the one before if that is later than its
+/// range's start. Nothing of a window ends behind it.
+pub(super) fn until_done(trace: &Trace, window: (Ns, Ns), found: Found) -> Found {
+    let process = trace.process_of_thread(found.thread);
+    let mut ends: Vec<Ns> = found.times.iter().map(|(_, end)| *end).collect();
+    for op in trace.ops.ids() {
+        let at = asked(trace, op);
+        let step = found.times.partition_point(|(_, end)| *end <= at);
+        let is_in = found.times.get(step).is_some_and(|(start, _)| *start <= at);
+        if is_in && trace.process_of_stream(trace.ops.stream[op.index()]) == process {
+            ends[step] = ends[step].max(trace.ops.end[op.index()].min(window.1));
+        }
+    }
+    let mut before = window.0;
+    let time = |((start, _), end): (&(Ns, Ns), Ns)| {
+        let start = before.max(*start);
+        before = before.max(end);
+        (start, before)
+    };
+    let times = found.times.iter().zip(ends).map(time).collect();
+    Found { times, ..found }
+}
+
 /// Whether at least half of the operations of the process in the window were asked for within steps; without operations, half
 /// of its calls.
 fn covers_work(trace: &Trace, (from, to): (Ns, Ns), found: &Found) -> bool {

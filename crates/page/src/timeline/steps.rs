@@ -215,6 +215,8 @@ mod tests {
             tid: 7,
             device: Some(3),
             count: count as u64,
+            warm_up: 0,
+            mean_ns: 100 + 200 / count,
             median_ns: 100,
             spread_ns: 0,
             median: time(100, 40),
