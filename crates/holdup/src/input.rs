@@ -34,16 +34,28 @@ fn unmatched(trace: &Trace, selection: &Selection) -> Option<String> {
         let names = trace.calls.name.iter().chain(&trace.ops.name).map(|name| trace.text(*name).to_owned());
         return Some(no_such("call, operation or range", wanted, names.collect()));
     }
-    let wanted = selection.range.as_ref().filter(|_| !selection.has_range(trace))?;
+    if let Some(wanted) = selection.range.as_ref().filter(|_| !selection.has_range(trace)) {
+        return Some(no_such_range(trace, wanted));
+    }
+    let (start, end) = trace.span()?;
+    let lasts = report::units::span(end - start);
+    let is_empty = *selection != Selection::default() && !selection.has_events(trace);
+    is_empty.then(|| {
+        format!(
+            "nothing in the trace, which lasts {lasts}, matches the selection: change --from, --to, --thread, --name or \
+             --range"
+        )
+    })
+}
+
+fn no_such_range(trace: &Trace, wanted: &str) -> String {
     let ranges = trace.ranges.ids().filter(|range| marks(trace, *range));
     let names = ranges.map(|range| trace.text(trace.ranges.name[range.index()]).to_owned());
     let names: BTreeSet<String> = names.collect();
     if names.iter().all(String::is_empty) {
-        return Some(String::from(
-            "the trace has no ranges for --range: mark some with NVTX or record_function",
-        ));
+        return String::from("the trace has no ranges for --range: mark some with NVTX or record_function");
     }
-    Some(no_such("range", wanted, names))
+    no_such("range", wanted, names)
 }
 
 /// Nothing of a kind matches: the most similar names.

@@ -87,13 +87,21 @@ fn wrong_usage_is_status_2() {
 #[test]
 fn a_choice_of_nothing_is_no_all_clear() {
     let trace = concat!(env!("CARGO_MANIFEST_DIR"), "/../../examples/pytorch-d2h-stall.json.gz");
-    let output = run(&["explain", trace, "--from", "2s"]);
-    let said = text(&output.stdout);
-    assert!(said.ends_with("\nno calls match the selection\n"), "{said}");
-    let judged = run(&["explain", trace, "--from", "2s", "--fail-over", "1ms"]);
-    let said = text(&judged.stderr);
-    assert_eq!(judged.status.code(), Some(2), "{said}");
-    assert!(said.contains("no calls match the selection, so --fail-over judges nothing: change "), "{said}");
+    let problem = "nothing in the trace, which lasts 1.25 s, matches the selection: change --from, ";
+    for verb in [
+        &["explain"][..],
+        &["explain", "--fail-over", "1ms"],
+        &["stats"],
+        &["calls"],
+        &["ops"],
+        &["where", "launch"],
+    ] {
+        let output = run(&[verb, &[trace, "--from", "2s"]].concat());
+        let said = refuses(&output);
+        assert!(said.contains(problem), "{verb:?}: {said}");
+        let all = run(&[verb, &[trace, "--from", "1s"]].concat());
+        assert_ne!(all.status.code(), Some(2), "{verb:?}: {}", text(&all.stderr));
+    }
     for (choice, problem) in [
         (["--thread", "nobody"], "no thread matches `nobody`: try "),
         (["--name", "cudaLunch"], "no call, operation or range matches `cudaLunch`: try cudaLaunchKernel, "),

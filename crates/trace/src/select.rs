@@ -75,6 +75,43 @@ impl Selection {
         self.range.is_none() || self.ranges(trace).next().is_some()
     }
 
+    /// Whether any event of the trace is selected: a call, an operation, a range, or, without a condition on names, a wait or a sample.
+    pub fn has_events(&self, trace: &Trace) -> bool {
+        let selected = self.of(trace);
+        let Trace { calls, ops, waits, ranges, samples, .. } = trace;
+        let call = |at: usize| {
+            selected.time(calls.start[at], calls.end[at])
+                && selected.caller(calls.thread[at], calls.start[at])
+                && selected.name(calls.name[at])
+        };
+        let op = |at: usize| {
+            let caller =
+                ops.call[at].some().map(|call| (calls.thread[call.index()], calls.start[call.index()]));
+            let (thread, asked) = caller.unwrap_or((ThreadId::default(), ops.start[at]));
+            selected.time(ops.start[at], ops.end[at])
+                && selected.caller(thread, asked)
+                && selected.name(ops.name[at])
+        };
+        let range = |at: usize| {
+            let (start, end) = (ranges.start[at], ranges.end[at]);
+            selected.time(start, end)
+                && selected.range(ranges.thread[at], start, end)
+                && selected.name(ranges.name[at])
+        };
+        let wait = |at: usize| {
+            selected.time(waits.start[at], waits.end[at])
+                && selected.caller(waits.thread[at], waits.start[at])
+        };
+        let sample = |at: usize| {
+            selected.time(samples.at[at], samples.at[at] + 1)
+                && selected.caller(samples.thread[at], samples.at[at])
+        };
+        (0..calls.len()).any(call)
+            || (0..ops.len()).any(op)
+            || (0..ranges.len()).any(range)
+            || self.name.is_none() && ((0..waits.len()).any(wait) || (0..samples.len()).any(sample))
+    }
+
     /// The program's ranges that have a selected name; none without a condition.
     pub fn ranges<'a>(&'a self, trace: &'a Trace) -> impl Iterator<Item = RangeId> + 'a {
         let of = move |wanted: &'a String| {
