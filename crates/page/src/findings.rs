@@ -217,7 +217,7 @@ fn fixes(finding: &Finding, explanation: &Explanation) -> Html {
             if let Some(at) = applied.heading() {
                 html.leaf("small", &[], &at);
             }
-            html.leaf("pre", &[], applied.form.code.trim_end());
+            html.code(applied.form.code);
         }
         html.close("li");
     }

@@ -54,6 +54,18 @@ impl Html {
         self.open(tag, attributes).text(text).close(tag)
     }
 
+    /// Adds lines of code as they are: only within a line is a control character escaped.
+    pub fn code(&mut self, code: &str) -> &mut Html {
+        self.open("pre", &[]);
+        for (number, line) in code.trim_end().lines().enumerate() {
+            if number > 0 {
+                self.0.push('\n');
+            }
+            self.text(line);
+        }
+        self.close("pre")
+    }
+
     /// Adds another piece.
     pub fn push(&mut self, piece: &Html) -> &mut Html {
         self.0.push_str(&piece.0);
@@ -95,6 +107,13 @@ impl Html {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn code_keeps_its_lines() {
+        let mut html = Html::new();
+        html.code("with a:\n    b < c\u{7}\n\nd()\n");
+        assert_eq!(html.as_str(), "<pre>with a:\n    b &lt; c\\u{7}\n\nd()</pre>");
+    }
 
     #[test]
     fn text_stays_text() {
