@@ -1,6 +1,7 @@
 //! Programs that the program executes. One of another C library cannot load this library: musl's loader would end it before it
-//! begins, and that of a program of 32 bits would write that it cannot. It gets an environment in which this library is not preloaded, and runs as bare. So does what a process
-//! executes after it forbade itself system calls: there nothing of this library is left.
+//! begins, and that of a program of 32 bits would write that it cannot. It gets an environment in which this library is not
+//! preloaded, and runs as bare. So does what a process executes after it forbade itself system calls: there nothing of this
+//! library is left.
 
 mod environment;
 mod image;

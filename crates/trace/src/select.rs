@@ -75,7 +75,8 @@ impl Selection {
         self.range.is_none() || self.ranges(trace).next().is_some()
     }
 
-    /// Whether any event of the trace is selected: a call, an operation, a range, or, without a condition on names, a wait or a sample.
+    /// Whether any event of the trace is selected: a call, an operation, a range, or, without a condition on names, a wait or
+    /// a sample.
     pub fn has_events(&self, trace: &Trace) -> bool {
         let selected = self.of(trace);
         let Trace { calls, ops, waits, ranges, samples, .. } = trace;

@@ -15,7 +15,8 @@ const ALIKE: usize = 9;
 /// How many of ten operations must be in such steps.
 const COVERED: usize = 8;
 
-/// Of so many operations at most one is beyond a period that is even. A decoder of 80 layers of 15 operations has more once a token.
+/// Of so many operations at most one is beyond a period that is even. A decoder of 80 layers of 15 operations has more once a
+/// token.
 const EVEN: usize = 500;
 
 /// In the names of kernels with which frameworks update a model's parameters, in lower case: PyTorch's `foreach` and fused
@@ -104,9 +105,9 @@ fn anchor(facts: &Facts<'_>, ops: &[OpId]) -> Option<Sym> {
     once.max_by_key(|kernel| (kernel.runs, std::cmp::Reverse(kernel.first))).map(|kernel| kernel.name)
 }
 
-/// The period that a longer one consists of, if more kernels have it, and run evenly: with next to no other operations once in the
-/// longer one. In a loop over tokens a few kernels alternate, as tensors of odd and even lengths have different ones. Layers are followed
-/// by operations of their step.
+/// The period that a longer one consists of, if more kernels have it, and run evenly: with next to no other operations once in
+/// the longer one. In a loop over tokens a few kernels alternate, as tensors of odd and even lengths have different ones. Layers
+/// are followed by operations of their step.
 fn evenly(regular: &[Regular], operations: usize, longer: usize) -> usize {
     let of = |period: usize| regular.iter().filter(|kernel| kernel.is_about(period)).count();
     let is_even = |kernel: &&Regular| kernel.period * 3 < longer * 2 && kernel.excess * EVEN <= operations;

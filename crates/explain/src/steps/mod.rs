@@ -1,8 +1,8 @@
 //! Steps: what a program repeats, as a training loop does. `ranges.rs` finds them in the ranges that somebody marked,
 //! `graphs.rs` in launches of graphs, `kernels.rs` in the order of kernels. `account/steps.rs` has what their time went into.
 //!
-//! A step ends when its work on the GPU ends, and the host has come to its end. A host that is ahead of the GPU issues some steps in
-//! no time and waits for all of them in the next: the GPU shows how long each takes.
+//! A step ends when its work on the GPU ends, and the host has come to its end. A host that is ahead of the GPU issues some
+//! steps in no time and waits for all of them in the next: the GPU shows how long each takes.
 
 mod graphs;
 mod kernels;
@@ -179,8 +179,8 @@ impl Outliers {
     }
 }
 
-/// How many of the first steps end with the last slow one that follows another one, or the beginning, within [`SETTLING`] steps; none
-/// if most steps are among them.
+/// How many of the first steps end with the last slow one that follows another one, or the beginning, within [`SETTLING`]
+/// steps; none if most steps are among them.
 fn warm_up(slow: &[usize], steps: usize) -> usize {
     let mut slow = slow.to_vec();
     slow.sort_unstable();
