@@ -7,6 +7,7 @@ mod environment;
 mod image;
 
 use crate::c_library::{self, Real};
+use crate::jumps::jump;
 use crate::process::{self, Unrecordable};
 use crate::seccomp;
 use crate::unseen::unseen;
@@ -352,26 +353,7 @@ macro_rules! listed {
         #[unsafe(naked)]
         pub unsafe extern "C" fn $name() -> c_int {
             naked_asm!(
-                "push rdi",
-                "push rsi",
-                "push rdx",
-                "push rcx",
-                "push r8",
-                "push r9",
-                "push rax",
-                "call {before}",
-                "mov r11, rax",
-                "pop rax",
-                "pop r9",
-                "pop r8",
-                "pop rcx",
-                "pop rdx",
-                "pop rsi",
-                "pop rdi",
-                "test r11, r11",
-                "jz 2f",
-                "jmp r11",
-                "2:",
+                jump!(),
                 "pop r11",
                 "push r9",
                 "push r8",
@@ -400,21 +382,7 @@ macro_rules! listed {
         #[unsafe(naked)]
         pub unsafe extern "C" fn $name() -> c_int {
             naked_asm!(
-                "stp x0, x1, [sp, #-80]!",
-                "stp x2, x3, [sp, #16]",
-                "stp x4, x5, [sp, #32]",
-                "stp x6, x7, [sp, #48]",
-                "str x30, [sp, #64]",
-                "bl {before}",
-                "mov x9, x0",
-                "ldr x30, [sp, #64]",
-                "ldp x6, x7, [sp, #48]",
-                "ldp x4, x5, [sp, #32]",
-                "ldp x2, x3, [sp, #16]",
-                "ldp x0, x1, [sp], #80",
-                "cbz x9, 2f",
-                "br x9",
-                "2:",
+                jump!(),
                 "stp x30, x1, [sp, #-64]!",
                 "stp x2, x3, [sp, #16]",
                 "stp x4, x5, [sp, #32]",

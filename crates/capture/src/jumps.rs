@@ -1,6 +1,60 @@
 //! Wrappers that jump to the next library's function: it sees its own caller, and gets all arguments that it may have,
 //! however many the program passed.
 
+/// The instructions that call `before`, which leaves all arguments as they are, and jump to where it says. Where it says null, they
+/// go on.
+#[cfg(target_arch = "x86_64")]
+macro_rules! jump {
+    () => {
+        concat!(
+            "push rdi\n",
+            "push rsi\n",
+            "push rdx\n",
+            "push rcx\n",
+            "push r8\n",
+            "push r9\n",
+            "push rax\n",
+            "call {before}\n",
+            "mov r11, rax\n",
+            "pop rax\n",
+            "pop r9\n",
+            "pop r8\n",
+            "pop rcx\n",
+            "pop rdx\n",
+            "pop rsi\n",
+            "pop rdi\n",
+            "test r11, r11\n",
+            "jz 2f\n",
+            "jmp r11\n",
+            "2:\n",
+        )
+    };
+}
+
+/// As on x86-64.
+#[cfg(target_arch = "aarch64")]
+macro_rules! jump {
+    () => {
+        concat!(
+            "stp x0, x1, [sp, #-80]!\n",
+            "stp x2, x3, [sp, #16]\n",
+            "stp x4, x5, [sp, #32]\n",
+            "stp x6, x7, [sp, #48]\n",
+            "str x30, [sp, #64]\n",
+            "bl {before}\n",
+            "mov x9, x0\n",
+            "ldr x30, [sp, #64]\n",
+            "ldp x6, x7, [sp, #48]\n",
+            "ldp x4, x5, [sp, #32]\n",
+            "ldp x2, x3, [sp, #16]\n",
+            "ldp x0, x1, [sp], #80\n",
+            "cbz x9, 2f\n",
+            "br x9\n",
+            "2:\n",
+        )
+    };
+}
+
 /// Declares wrappers, each of which calls its `before` with the arguments in the order of a call's registers. That one says
 /// where to jump; where it says null, `missing` is the result.
 macro_rules! jumps {
@@ -15,26 +69,7 @@ macro_rules! jumps {
         #[unsafe(naked)]
         pub unsafe extern "C" fn $name() -> *mut libc::c_void {
             std::arch::naked_asm!(
-                "push rdi",
-                "push rsi",
-                "push rdx",
-                "push rcx",
-                "push r8",
-                "push r9",
-                "push rax",
-                "call {before}",
-                "mov r11, rax",
-                "pop rax",
-                "pop r9",
-                "pop r8",
-                "pop rcx",
-                "pop rdx",
-                "pop rsi",
-                "pop rdi",
-                "test r11, r11",
-                "jz 2f",
-                "jmp r11",
-                "2:",
+                $crate::jumps::jump!(),
                 "mov rax, {missing}",
                 "ret",
                 before = sym $before,
@@ -52,21 +87,7 @@ macro_rules! jumps {
         #[unsafe(naked)]
         pub unsafe extern "C" fn $name() -> *mut libc::c_void {
             std::arch::naked_asm!(
-                "stp x0, x1, [sp, #-80]!",
-                "stp x2, x3, [sp, #16]",
-                "stp x4, x5, [sp, #32]",
-                "stp x6, x7, [sp, #48]",
-                "str x30, [sp, #64]",
-                "bl {before}",
-                "mov x9, x0",
-                "ldr x30, [sp, #64]",
-                "ldp x6, x7, [sp, #48]",
-                "ldp x4, x5, [sp, #32]",
-                "ldp x2, x3, [sp, #16]",
-                "ldp x0, x1, [sp], #80",
-                "cbz x9, 2f",
-                "br x9",
-                "2:",
+                $crate::jumps::jump!(),
                 "mov x0, {missing}",
                 "ret",
                 before = sym $before,
@@ -76,4 +97,4 @@ macro_rules! jumps {
     )*};
 }
 
-pub(crate) use jumps;
+pub(crate) use {jump, jumps};

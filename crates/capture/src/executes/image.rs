@@ -195,7 +195,7 @@ fn number(bytes: &[u8], at: usize, length: usize) -> Option<u64> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use std::io::Write;
+    use std::io::{self, Write};
     use std::os::fd::IntoRawFd;
 
     const X86_64: u16 = 62;
@@ -223,14 +223,14 @@ mod tests {
         bytes
     }
 
-    fn is_foreign(bytes: &[u8]) -> Option<bool> {
-        let mut file = tempfile::tempfile().expect("a file");
-        file.write_all(bytes).expect("a disk with room");
-        has_foreign_loader(&File(file.into_raw_fd()))
+    fn is_foreign(bytes: &[u8]) -> io::Result<Option<bool>> {
+        let mut file = tempfile::tempfile()?;
+        file.write_all(bytes)?;
+        Ok(has_foreign_loader(&File(file.into_raw_fd())))
     }
 
     #[test]
-    fn loaders_that_cannot_load_this_library() {
+    fn loaders_that_cannot_load_this_library() -> io::Result<()> {
         let (own, other) = if cfg!(target_arch = "aarch64") { (ARM_64, X86_64) } else { (X86_64, ARM_64) };
         let (glibc, musl) = (Some("/lib64/ld-linux-x86-64.so.2"), Some("/lib/ld-musl-x86_64.so.1"));
         for (class, machine, loader, expected) in [
@@ -243,23 +243,25 @@ mod tests {
             (1, 3, None, None),
         ] {
             assert_eq!(
-                is_foreign(&program(class, machine, loader)),
+                is_foreign(&program(class, machine, loader))?,
                 expected,
                 "{class} {machine} {loader:?}"
             );
         }
+        Ok(())
     }
 
     #[test]
-    fn damaged_files_are_no_programs() {
+    fn damaged_files_are_no_programs() -> io::Result<()> {
         let whole = program(2, X86_64, Some("/lib/ld-musl-x86_64.so.1"));
         for length in [0, 4, 19, 40, 63, 150] {
-            assert_eq!(is_foreign(&whole[..length]), None, "{length}");
+            assert_eq!(is_foreign(&whole[..length])?, None, "{length}");
         }
         let mut bytes = whole;
         bytes[32..40].fill(0xff);
-        assert_eq!(is_foreign(&bytes), None);
-        assert_eq!(is_foreign(b"#!\n"), None);
-        assert_eq!(is_foreign(b"#!/no-such-interpreter"), None);
+        assert_eq!(is_foreign(&bytes)?, None);
+        assert_eq!(is_foreign(b"#!\n")?, None);
+        assert_eq!(is_foreign(b"#!/no-such-interpreter")?, None);
+        Ok(())
     }
 }

@@ -205,8 +205,16 @@ fn gather(
     let mut gather = Gather::new(symbolizer);
     gather.requested = shared.map(|shared| recorded::requested(&shared.requests));
     gather.unrecorded_children(shared.map_or(0, |shared| shared.unrecorded_children));
-    gather.foreign_programs(shared.map_or(0, |shared| shared.foreign_programs));
-    gather.filtered_programs(shared.map_or(0, |shared| shared.filtered_programs));
+    gather.unrecorded_programs(
+        "programs of another C library (musl) or processor that were not recorded",
+        "programs of another C library (musl) or for another processor were executed",
+        shared.map_or(0, |shared| shared.foreign_programs),
+    );
+    gather.unrecorded_programs(
+        "programs executed under a seccomp filter that were not recorded",
+        "programs were executed under a seccomp filter",
+        shared.map_or(0, |shared| shared.filtered_programs),
+    );
     let mut opened: Vec<(&Contents<'_>, spool::File<'_>)> = Vec::new();
     for contents in files {
         match spool::File::new(contents.bytes) {
@@ -387,25 +395,11 @@ impl<'a> Gather<'a> {
         }
     }
 
-    /// Counts programs that could not load the library: the program may have used CUDA in them.
-    fn foreign_programs(&mut self, count: u64) {
-        self.trace
-            .meta
-            .lost
-            .records("programs of another C library (musl) or processor that were not recorded", count);
+    /// Counts programs that were executed without the library: the program may have used CUDA in them.
+    fn unrecorded_programs(&mut self, which: &str, how: &str, count: u64) {
+        self.trace.meta.lost.records(which, count);
         if count > 0 {
-            self.note(format!("{count} programs of another C library (musl) or for another processor were executed and not recorded"));
-        }
-    }
-
-    /// Counts programs that ran under a seccomp filter of the process that executed them.
-    fn filtered_programs(&mut self, count: u64) {
-        self.trace
-            .meta
-            .lost
-            .records("programs executed under a seccomp filter that were not recorded", count);
-        if count > 0 {
-            self.note(format!("{count} programs were executed under a seccomp filter and not recorded"));
+            self.note(format!("{count} {how} and not recorded"));
         }
     }
 
