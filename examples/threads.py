@@ -4,18 +4,24 @@ no other package.
 
     holdup record python examples/threads.py gil
 
-PROGRAM   gil           a thread computes and holds Python's lock, which the thread that calls CUDA needs
-          lock          a thread computes under a lock of the program that the other thread needs
-          no-cpu        both threads' process may use one processor, which another process uses, too
-          no-demand     the thread that calls CUDA waits for connections
-          kernel-build  the thread that calls CUDA writes a kernel for each length, and loads it
+PROGRAM   gil                 a thread computes and holds Python's lock, which the thread that calls CUDA needs
+          lock                a thread computes under a lock of the program that the other thread needs
+          no-cpu              both threads' process may use one processor, which another process uses, too
+          no-demand           the thread that calls CUDA waits for connections
+          kernel-build        the thread that calls CUDA writes a kernel for each length, and loads it
+          data-loading        it makes its next batch itself, in a function named as that of PyTorch's loader
+          feeding             it lays its next batch out for the GPU, in a function named as that of JAX
+          file-writing        it writes what it has to disk
+          garbage-collection  it collects garbage among many objects that live long
 """
 
 import ctypes
+import gc
 import os
 import socket
 import subprocess
 import sys
+import tempfile
 import threading
 import time
 
@@ -128,8 +134,56 @@ def kernel_build(cuda, until):
     return (serve,)
 
 
+def within(file, function):
+    """A function that computes for 10 ms, of a library's file and name: no library is needed."""
+    names = {"compute": compute}
+    exec(compile(f"def {function}():\n    compute(0.01)", file, "exec"), names)
+    return names[function]
+
+
+def after(work):
+    """The program of a thread that does some work before each of its calls."""
+
+    def program(cuda, until):
+        def serve():
+            cuda.create()
+            while time.monotonic() < until:
+                work()
+                cuda.synchronize()
+
+        return (serve,)
+
+    return program
+
+
+def write():
+    with tempfile.TemporaryFile() as file:
+        file.write(bytes(1 << 22))
+        file.flush()
+        os.fsync(file.fileno())
+
+
+LIVING = []
+
+
+def collect():
+    if not LIVING:
+        LIVING.extend([] for _ in range(500_000))
+    gc.collect()
+
+
 def main():
-    programs = {"gil": gil, "lock": lock, "no-cpu": no_cpu, "no-demand": no_demand, "kernel-build": kernel_build}
+    programs = {
+        "gil": gil,
+        "lock": lock,
+        "no-cpu": no_cpu,
+        "no-demand": no_demand,
+        "kernel-build": kernel_build,
+        "data-loading": after(within("torch/utils/data/dataloader.py", "_next_data")),
+        "feeding": after(within("jax/_src/dispatch.py", "_device_put")),
+        "file-writing": after(write),
+        "garbage-collection": after(collect),
+    }
     if len(sys.argv) != 2 or sys.argv[1] not in programs:
         sys.exit(f"threads.py: expected one of {', '.join(programs)}")
     cuda = Cuda()

@@ -1,12 +1,15 @@
 //! What findings cost the GPUs: the idle time whose root each is. Roots outside slow calls become findings of their own.
 
-use crate::account::{Costs, Culprit, Link, Root, Row, SpotId};
+use crate::account::{Costs, Culprit, Link, Root, Row, Sampled, SpotId};
+use crate::call_tree::{TreeRow, inner};
 use crate::cause::Statement;
 use crate::facts::Facts;
 use crate::finding::{ChainLink, Phase};
+use crate::fixes::{EAGER_LOADING, FOREACH, of_memory};
 use crate::framework::Frameworks;
 use crate::group::Key;
 use crate::links::may_be_of_calls;
+use crate::marks::Mark;
 use crate::places::place_of_stack;
 use crate::{
     Cause, Confidence, Detail, Evidence, Example, Finding, Party, Pauses, Place, Unselected, Waiter,
@@ -128,11 +131,13 @@ impl<'a> Roots<'a> {
         let mut waiters = all.waiters.clone();
         waiters.sort_by_key(|(thread, ns)| (std::cmp::Reverse(*ns), *thread));
         let span: Ns = waiters.iter().map(|(thread, _)| self.facts.chosen_span(*thread)).sum();
-        let places = self.places(&rows, parts);
+        let Sampled { places, tree, mark } = self.places(&rows, parts);
         let call = rows.iter().find_map(|row| self.call(row.root.culprit)).unwrap_or_default();
         let waiter = waiters.first().map_or(ThreadId::NONE, |(thread, _)| *thread);
         let waiting = |places| self.party(waiter, waiters.len(), if is_held { "" } else { call }, places);
         let holder = all.chain.first().filter(|_| is_held);
+        let mut fixes = of_memory(&fixes, call);
+        fixes.retain(|fix| *fix != FOREACH || mark.is_some_and(Mark::is_of_one_tensor));
         let mut finding = Finding {
             id: String::new(),
             cause,
@@ -161,6 +166,9 @@ impl<'a> Roots<'a> {
             because,
             why,
             places: if is_held { Vec::new() } else { places },
+            work: mark.map(Mark::title).unwrap_or_default(),
+            inner: inner_beside(mark, &tree),
+            tree,
             examples: all.longest.iter().filter(|(ns, _)| *ns > 0).map(example).collect(),
             framework: self.frameworks.of(rows.iter().filter_map(|row| stack(row.root.culprit))),
             fixes,
@@ -170,6 +178,9 @@ impl<'a> Roots<'a> {
             // Of many processes, none has most of what each does once.
             finding.phase = phase_of(rows[0]);
         }
+        // What is built again and again is not known before.
+        let repeats = cause == Cause::KernelBuild && finding.phase == Phase::Recurring;
+        finding.fixes.retain(|fix| !repeats || *fix != EAGER_LOADING);
         finding
     }
 
@@ -206,21 +217,32 @@ impl<'a> Roots<'a> {
         Waiter { pid, tid, thread, call }
     }
 
-    /// The places of some rows, most time first; where no call's stack was recorded, those of samples in such calls.
-    fn places(&self, rows: &[&Row], parts: &FxHashMap<Key, Place>) -> Vec<Place> {
-        let mut places = Vec::new();
-        let mut add = |place: Place| {
-            if places.len() < PLACES && !places.contains(&place) {
-                places.push(place);
+    /// The places of some rows, most time first, with what is below the first; where the stacks of most calls were not recorded, those
+    /// of samples in such calls.
+    fn places(&self, rows: &[&Row], parts: &FxHashMap<Key, Place>) -> Sampled {
+        let mut found = Sampled::default();
+        let mut known = 0;
+        for row in rows {
+            let Some(place) = self.place(row.root.culprit, parts) else { continue };
+            known += row.ns;
+            if found.places.len() < PLACES && !found.places.contains(&place) {
+                if let (Culprit::Spot(process, spot), true) = (row.root.culprit, found.places.is_empty()) {
+                    found.tree = self.costs.tree(self.facts.trace, process, spot, sleeps(row.root.cause));
+                    found.mark = self.costs.mark(spot);
+                }
+                found.places.push(place);
             }
-        };
-        rows.iter().filter_map(|row| self.place(row.root.culprit, parts)).for_each(&mut add);
-        let threads: Vec<ThreadId> = rows[0].waiters.iter().map(|(thread, _)| *thread).collect();
-        if let Some(name) = name(rows[0].root.culprit).filter(|_| places.is_empty() && !is_chained(rows[0])) {
-            let sampled = self.costs.places_in_calls(self.facts, &threads, name);
-            places.extend(sampled.into_iter().take(PLACES).cloned());
         }
-        places
+        let Some(name) = name(rows[0].root.culprit) else { return found };
+        if known * 2 < time(rows) && !is_chained(rows[0]) {
+            let threads: Vec<ThreadId> = rows[0].waiters.iter().map(|(thread, _)| *thread).collect();
+            let mut sampled = self.costs.places_in_calls(self.facts, &threads, name);
+            if !sampled.places.is_empty() {
+                sampled.places.truncate(PLACES);
+                return sampled;
+            }
+        }
+        found
     }
 
     fn place(&self, culprit: Culprit, parts: &FxHashMap<Key, Place>) -> Option<Place> {
@@ -338,6 +360,25 @@ pub(crate) fn first_in_any_case(facts: &Facts<'_>, costs: &Costs) -> Option<Caus
     let (first, cause) = *times.first()?;
     let second = times.get(1).map_or(0, |(ns, _)| *ns);
     (first >= costs.worth_ns && first > second + time(&of_calls)).then_some(cause)
+}
+
+/// What is told of a tree beside known work: a library that a line of another library calls is behind that line; any other is known by its
+/// own lines, of which nobody learns more.
+fn inner_beside(mark: Option<Mark>, tree: &[TreeRow]) -> Vec<Place> {
+    let mut inner = inner(tree);
+    if let Some(mark) = mark.filter(|mark| !mark.title().is_empty()) {
+        inner.retain(|place| place.line > 0 && mark.is_native());
+    }
+    inner
+}
+
+/// Whether threads are asleep in such time, or awake; `None` if it may be either.
+fn sleeps(cause: Cause) -> Option<bool> {
+    match cause {
+        Cause::Blocked | Cause::NoDemand => Some(true),
+        Cause::HostCode => Some(false),
+        _ => None,
+    }
 }
 
 /// The stack of the calls, if the culprit is calls of one.

@@ -1,6 +1,8 @@
 //! The parts of an explanation: names, enums and numbers. The report adds words and units.
 
-use crate::{Accounts, At, Cause, FailedCalls, Form, Framework, Gains, Overlap, Sentence, Steps, Verdict};
+use crate::{
+    Accounts, At, Cause, FailedCalls, Form, Framework, Gains, Overlap, Sentence, Steps, TreeRow, Verdict,
+};
 use serde::Serialize;
 use std::collections::BTreeMap;
 use trace::{CopyKind, MemoryKind, Ns};
@@ -238,6 +240,13 @@ pub struct Finding {
     pub why: &'static str,
     /// Where the waiter's calls were made, most time first.
     pub places: Vec<Place>,
+    /// Who does what is done there, as people call it (`torch.save`); empty if that is not known work.
+    pub work: &'static str,
+    /// What has at least half of the samples below the first place: the deepest function with a line, then the deepest one, or
+    /// the deepest library, without.
+    pub inner: Vec<Place>,
+    /// The stacks of these samples as a tree.
+    pub tree: Vec<TreeRow>,
     /// The longest waits.
     pub examples: Vec<Example>,
     /// The framework that its calls were made with; `None` if the trace does not show it.

@@ -4,6 +4,7 @@ use crate::account::{Costs, Root};
 use crate::costs::{self, Roots, phase};
 use crate::detail::detail;
 use crate::facts::Facts;
+use crate::fixes::of_memory;
 use crate::fold::{Folded, fold};
 use crate::framework::Frameworks;
 use crate::grounds::Grounds;
@@ -150,12 +151,15 @@ fn finding(facts: &Facts<'_>, frameworks: &Frameworks<'_>, places: &Places, fold
         because: statement.because,
         why: statement.why,
         places: ranked_places(places, group.parts.iter().copied()),
+        work: "",
+        inner: Vec::new(),
+        tree: Vec::new(),
         examples: longest
             .iter()
             .map(|(lost, stretch)| Example { start_ns: stretch.start(facts.trace), duration_ns: *lost })
             .collect(),
         framework: frameworks.of(waiting.iter().copied().chain(in_calls(&group.holders)).filter_map(stack)),
-        fixes: statement.fixes,
+        fixes: of_memory(&statement.fixes, facts.trace.text(key.holder.unwrap_or(key.waiter).name())),
     }
 }
 

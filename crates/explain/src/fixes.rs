@@ -41,6 +41,23 @@ pub(crate) const POOL_ALLOCATOR: Fix = Fix {
         Cuda: "pool-allocator.cuda.cu",
     ],
 };
+pub(crate) const PINNED_KEPT: Fix = Fix {
+    id: "pinned-kept",
+    text: "allocate pinned memory once and keep it: pinning and unpinning take the driver's lock for milliseconds",
+    safety: "safe if a buffer is not used again before its copy is done",
+    change: None,
+    at: At::Allocations,
+    forms: PINNED,
+};
+
+/// The fixes of a finding whose memory is allocated or freed by calls of this name: what helps device memory does not help pinned memory.
+pub(crate) fn of_memory(fixes: &[Fix], call: &str) -> Vec<Fix> {
+    let pins = ["HostAlloc", "MallocHost", "AllocHost", "FreeHost", "HostRegister", "HostUnregister"];
+    let is_pinned = pins.iter().any(|part| call.contains(part));
+    let other = if is_pinned { POOL_ALLOCATOR } else { PINNED_KEPT };
+    fixes.iter().filter(|fix| **fix != other).copied().collect()
+}
+
 // Of eager loading: first uses of SVD, FFT, sort and convolution in a thread cost another thread's launches 246 ms with lazy
 // loading and 1,442 ms with eager, on an H200.
 pub(crate) const EAGER_LOADING: Fix = Fix {
@@ -63,4 +80,12 @@ pub(crate) const GRAPH: Fix = Fix {
     change: Some("graph"),
     at: At::Launches,
     forms: forms::GRAPH,
+};
+pub(crate) const FOREACH: Fix = Fix {
+    id: "foreach",
+    text: "update all tensors together: an optimizer with `fused=True` or `foreach=True`",
+    safety: "safe: the updates are the same up to rounding; `foreach` takes memory for one more copy of the parameters",
+    change: None,
+    at: At::Launches,
+    forms: forms![PyTorch: "foreach.pytorch.py"],
 };

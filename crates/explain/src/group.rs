@@ -96,6 +96,13 @@ impl Groups {
         add(group.evidence.entry(evidence).or_default(), lost);
     }
 
+    /// Stores losses that no finding counts.
+    pub fn keep_all(&mut self, facts: &Facts<'_>, stretch: Stretch, parts: &[Part]) {
+        for part in parts {
+            self.keep(facts, stretch, part);
+        }
+    }
+
     /// Stores a loss and returns its index; `None` if losses are not kept or the cause is unknown.
     fn keep(&mut self, facts: &Facts<'_>, stretch: Stretch, part: &Part) -> Option<u32> {
         let losses = self.losses.as_mut().filter(|_| part.reason.cause != Cause::Unexplained)?;

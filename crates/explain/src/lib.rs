@@ -39,6 +39,7 @@
 
 mod account;
 mod analysis;
+mod call_tree;
 mod cause;
 mod class;
 mod costs;
@@ -60,12 +61,15 @@ mod group;
 mod index;
 mod links;
 mod loss;
+mod marks;
 mod overlap;
 mod parts;
 mod peaks;
 mod places;
 mod ranks;
+mod refusal;
 mod rules;
+mod scope;
 mod sentence;
 mod side;
 mod steps;
@@ -76,9 +80,10 @@ mod weights;
 
 pub use account::{
     AccountPart, Accounts, Behind as StreamBehind, Busy, GpuAccount, HeldBack, Idle, IdlePart, IdleReason,
-    OperationWait, Rank, Ranks, Refusal, SharedQueue, Spent, StreamAccount, ThreadAccount, WaitPart,
+    OperationWait, Rank, Ranks, SharedQueue, Spent, StartUp, Steady, StreamAccount, ThreadAccount, WaitPart,
     collectives,
 };
+pub use call_tree::TreeRow;
 pub use cause::{About, Bound, Family, Nature};
 pub use class::{Class, classify, collective, communicates};
 pub use failed::{FailedCalls, failed_calls};
@@ -95,6 +100,7 @@ pub use overlap::{
 };
 pub use places::{place_of_stack, places};
 pub use ranks::{Unfit, compare, has_collectives, state_ranks};
+pub use refusal::Refusal;
 pub use rules::Cause;
 pub use rules::kernel_build::may_build;
 pub use sentence::{Piece, Sentence};
@@ -110,8 +116,9 @@ use group::Groups;
 use index::CallOrder;
 use parts::Part;
 use rules::Holders;
+use scope::Scope;
 use std::collections::BTreeMap;
-use std::sync::{Arc, OnceLock};
+use std::sync::Arc;
 use stretch::Stretch;
 use trace::{Ns, Selection, Trace};
 
@@ -131,6 +138,9 @@ pub struct CallShare {
 }
 
 /// The calls to explain.
+///
+/// If no time and no range is selected, and the program has a part that it repeats, that part is explained, without the
+/// start-up: [`Accounts::steady`]. To explain all of the time, select it.
 #[derive(Clone, Debug)]
 pub struct Options {
     /// The threshold, ns: longer calls are slow and are explained, as are longer waits outside calls.
@@ -159,15 +169,15 @@ pub fn explain_each(trace: &Trace, options: &Options) -> (Explanation, Vec<Loss>
 
 /// The findings of [`explain()`] alone, on one core: the overlap of operations is not looked at.
 pub fn findings(trace: &Trace, options: &Options) -> Vec<Finding> {
-    of_threads(&Facts::new(trace, options), options, false).0.findings
+    let (facts, scope) = scoped(Facts::new(trace, options), options);
+    of_threads(&facts, &scope, options, false).0.findings
 }
 
 /// The cause of the first of [`findings()`], which costs the GPUs most: as that, without the words, places and examples of findings.
 pub fn first_cause(trace: &Trace, options: &Options) -> Option<Cause> {
-    let facts = Facts::new(trace, options);
-    let Lost { mut groups, of_calls, .. } = in_slow_calls(&facts, options, false);
-    let window = window(&options.selection);
-    let costs = account::costs(&facts, &of_calls, window, steps::find(&facts, window).as_ref());
+    let (facts, scope) = scoped(Facts::new(trace, options), options);
+    let Lost { mut groups, of_calls, .. } = in_slow_calls(&facts, &scope, options, false);
+    let costs = account::costs(&facts, &of_calls, &scope);
     // Short waits take long to look at, and often none of them could be first.
     costs::first_in_any_case(&facts, &costs).or_else(|| {
         analysis::recorded_waits::add_sums_elsewhere(&facts, &mut groups);
@@ -183,7 +193,8 @@ pub fn accounts(trace: &Trace, selection: &Selection) -> Accounts {
     for call in facts.slow.iter().copied() {
         parts.add(&facts, call, &rules::split(&facts, &holders, call));
     }
-    account::accounts(&facts, &parts, window(selection), None, false).0
+    let scope = Scope { steps: None, ..Scope::selected(&facts, selection) };
+    account::accounts(&facts, &parts, &scope, false).0
 }
 
 /// The hardware queue that each stream of a trace shares with others; `None` if it shares none.
@@ -219,23 +230,31 @@ pub fn operation_waits(trace: &Trace) -> Vec<OperationWait> {
     account::operation_waits(&Facts::new(trace, &Options::default()))
 }
 
-/// The selected time, ns.
-fn window(selection: &Selection) -> (Ns, Ns) {
-    (selection.from.unwrap_or(Ns::MIN), selection.to.unwrap_or(Ns::MAX))
+/// The scope of an explanation, and the facts within.
+fn scoped<'a>(mut facts: Facts<'a>, options: &Options) -> (Facts<'a>, Scope) {
+    let scope = Scope::find(&facts, &options.selection);
+    if scope.is_steady {
+        facts.choose_time(scope.window);
+    }
+    (facts, scope)
 }
 
 /// Finds the overlap of operations, with what the trace has, and the losses of threads in parallel: neither needs the other.
 fn run(trace: &Trace, options: &Options, keep_losses: bool) -> (Explanation, Vec<Loss>) {
-    let order = OnceLock::new();
-    let order = || Arc::clone(order.get_or_init(|| Arc::new(CallOrder::new(trace))));
-    std::thread::scope(|scope| {
-        let overlap = scope.spawn(|| {
+    let order = Arc::new(CallOrder::new(trace));
+    let (facts, scope) = scoped(Facts::with_order(trace, options, Arc::clone(&order)), options);
+    let (from, to) = scope.window;
+    let within = match scope.is_steady {
+        true => Selection { from: Some(from), to: Some(to), ..options.selection.clone() },
+        false => options.selection.clone(),
+    };
+    std::thread::scope(|threads| {
+        let overlap = threads.spawn(|| {
             let selected_ns = selected_ns(trace, &options.selection);
-            let overlaps = overlap::with_order(trace, &options.selection, order);
+            let overlaps = overlap::with_order(trace, &within, || Arc::clone(&order));
             (overlaps, Summary { selected_ns, ..summary(trace) })
         });
-        let facts = Facts::with_order(trace, options, order());
-        let (mut explanation, losses) = of_threads(&facts, options, keep_losses);
+        let (mut explanation, losses) = of_threads(&facts, &scope, options, keep_losses);
         let joined = overlap.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic));
         (explanation.overlap, explanation.trace) = joined;
         (explanation, losses)
@@ -252,7 +271,7 @@ struct Lost {
     unexplained_ns: Ns,
 }
 
-fn in_slow_calls(facts: &Facts<'_>, options: &Options, keep_losses: bool) -> Lost {
+fn in_slow_calls(facts: &Facts<'_>, scope: &Scope, options: &Options, keep_losses: bool) -> Lost {
     // Calls shorter than half of the threshold cannot cover enough of a slow call.
     let holders = Holders::new(facts, options.min_wait_ns / 2);
     let mut groups = Groups::new(keep_losses);
@@ -262,6 +281,9 @@ fn in_slow_calls(facts: &Facts<'_>, options: &Options, keep_losses: bool) -> Los
         let parts = rules::split(facts, &holders, call);
         of_calls.add(facts, call, &parts);
         if !facts.is_chosen(Stretch::Call(call)) {
+            if scope.is_steady && facts.is_chosen_at_any_time(Stretch::Call(call)) {
+                groups.keep_all(facts, Stretch::Call(call), &parts.claimed);
+            }
             continue;
         }
         // The usual cost of the call is not lost.
@@ -280,9 +302,14 @@ fn in_slow_calls(facts: &Facts<'_>, options: &Options, keep_losses: bool) -> Los
     Lost { groups, of_calls, slow_call_ns, slow_calls, explained_ns, unexplained_ns }
 }
 
-fn of_threads(facts: &Facts<'_>, options: &Options, keep_losses: bool) -> (Explanation, Vec<Loss>) {
+fn of_threads(
+    facts: &Facts<'_>,
+    scope: &Scope,
+    options: &Options,
+    keep_losses: bool,
+) -> (Explanation, Vec<Loss>) {
     let Lost { mut groups, of_calls, slow_call_ns, slow_calls, explained_ns, unexplained_ns } =
-        in_slow_calls(facts, options, keep_losses);
+        in_slow_calls(facts, scope, options, keep_losses);
     let (mut short_wait_ns, mut outside_wait_ns) = (0, 0);
     for (stretch, lost) in analysis::recorded_waits::elsewhere(facts) {
         let sum = match stretch {
@@ -292,9 +319,7 @@ fn of_threads(facts: &Facts<'_>, options: &Options, keep_losses: bool) -> (Expla
         *sum = lost.iter().fold(*sum, |sum: Ns, part| sum.saturating_add(part.lost));
         groups.add(facts, stretch, lost);
     }
-    let window = window(&options.selection);
-    let (mut accounts, mut steps, costs) =
-        account::accounts(facts, &of_calls, window, steps::find(facts, window).as_ref(), keep_losses);
+    let (mut accounts, mut steps, costs) = account::accounts(facts, &of_calls, scope, keep_losses);
     let Found { findings, unselected, mut losses, links } = findings::findings(facts, groups, &costs);
     links.link(&mut accounts, steps.as_mut(), &costs.parts);
     if keep_losses {

@@ -202,7 +202,7 @@ fn is_mangled(function: &str, mangled: &str) -> bool {
     !name.is_empty() && mangled.contains(&format!("{}{name}", name.len()))
 }
 
-fn of_frame(trace: &Trace, frame: &Frame) -> Place {
+pub(crate) fn of_frame(trace: &Trace, frame: &Frame) -> Place {
     let file = if frame.file.is_empty() { frame.module } else { frame.file };
     Place {
         file: trace.text(file).to_owned(),
@@ -211,9 +211,15 @@ fn of_frame(trace: &Trace, frame: &Frame) -> Place {
     }
 }
 
+/// Whether a place is a line of the program's own.
+pub(crate) fn is_own_line(place: &Place) -> bool {
+    place.line > 0 && is_own_code(&place.file)
+}
+
 /// Whether a source file or a module is the user's, not a library's.
 fn is_own_code(file: &str) -> bool {
-    let library = ["site-packages/", "dist-packages/", "/lib/python", "<frozen", "<string>"];
+    let library =
+        ["site-packages/", "dist-packages/", "/lib/python", "<frozen", "<string>", "/torchinductor_"];
     let package = ["torch/", "threading.py", "contextlib.py", "/usr/include/"];
     // Headers of the compiler's and CUDA's, inlined, and what nvcc writes around a kernel.
     let headers =
@@ -224,14 +230,45 @@ fn is_own_code(file: &str) -> bool {
 
 /// Whether a native frame has a name and is outside CUDA's, the tracer's and the C libraries.
 fn is_own_module(trace: &Trace, frame: &Frame) -> bool {
-    let module = trace.text(frame.module);
-    let file = module.rsplit('/').next().unwrap_or(module);
-    let theirs = ["libcuda", "libcupti", "libc.so", "libc-", "libpthread", "libToolsInjection", "libnvidia"];
     let function = trace.text(frame.function);
     // The runtime may be linked into the program, and wrappers in its headers always are.
     let theirs_inlined = function.starts_with("libcudart_static") || is_runtime_function(function);
     let named = !function.is_empty() && !function.starts_with("0x") && !function.starts_with('[');
-    named && !theirs_inlined && !module.is_empty() && !theirs.iter().any(|start| file.starts_with(start))
+    named && !theirs_inlined && is_beyond_cuda(trace, frame)
+}
+
+/// Whether a native frame is in a library or a program, but not in CUDA's, the tracer's or the C libraries.
+fn is_beyond_cuda(trace: &Trace, frame: &Frame) -> bool {
+    let theirs = ["libcuda", "libcupti", "libc.so", "libc-", "libpthread", "libToolsInjection", "libnvidia"];
+    let file = file_name(trace.text(frame.module));
+    !file.is_empty() && !theirs.iter().any(|start| file.starts_with(start))
+}
+
+/// Whether a native frame says what a thread does: it is in no library of CUDA's, C's or C++'s, and does not only interpret.
+pub(crate) fn is_telling(trace: &Trace, frame: &Frame) -> bool {
+    let file = file_name(trace.text(frame.module));
+    let theirs = ["libstdc++", "libgcc_s", "libm.so", "ld-linux", "libpython", "python3", "[", "libffi"];
+    let passes_on = [
+        "_Py",
+        "Py",
+        "pybind11::",
+        "cfunction_",
+        "std::",
+        "THP",
+        "[",
+        "c10::impl::wrap_",
+        "at::_ops::",
+        "at::(anon",
+    ];
+    let function = trace.text(frame.function);
+    is_beyond_cuda(trace, frame)
+        && !is_runtime_function(function)
+        && !theirs.iter().any(|start| file.starts_with(start))
+        && !passes_on.iter().any(|start| function.starts_with(start))
+}
+
+fn file_name(path: &str) -> &str {
+    path.rsplit('/').next().unwrap_or(path)
 }
 
 /// `cudaMemcpyAsync`, `cudaError cudaMalloc<float>(float**, unsigned long)`

@@ -1,7 +1,8 @@
 //! What limits a program, in one word: where most of its GPUs' time goes.
 
 use crate::Bound;
-use crate::account::{Accounts, GpuAccount, Refusal};
+use crate::account::{Accounts, GpuAccount};
+use crate::refusal::Refusal;
 use serde::Serialize;
 use std::collections::BTreeMap;
 use trace::Ns;

@@ -11,7 +11,8 @@ mod roles;
 mod timeline;
 
 use explain::{
-    AccountPart, Accounts, Cause, Evidence, Explanation, HeldBack, Options, StreamAccount, explain_each,
+    AccountPart, Accounts, Cause, Evidence, Explanation, HeldBack, IdlePart, Options, StreamAccount,
+    explain_each,
 };
 use libtest_mimic::{Arguments, Trial};
 use proptest::test_runner::{Config, TestRunner};
@@ -163,7 +164,9 @@ fn parts_lead_to_their_findings(explanation: &Explanation) {
 /// Checks that the single parts of idle time follow each other and add up to it.
 fn idle_adds_up(accounts: &Accounts) {
     let sum: i64 = accounts.gpus.iter().flat_map(|gpu| &gpu.idle).map(|part| part.ns).sum();
-    let parts = accounts.idle.parts.iter().map(|part| part.end - part.start);
+    let of_window = accounts.steady.map_or((i64::MIN, i64::MAX), |steady| (steady.start_ns, steady.end_ns));
+    let within = |part: &&IdlePart| of_window.0 <= part.start && part.end <= of_window.1;
+    let parts = accounts.idle.parts.iter().filter(within).map(|part| part.end - part.start);
     assert_eq!(parts.clone().sum::<i64>(), sum);
     assert!(parts.min().is_none_or(|least| least > 0));
     assert!(accounts.idle.parts.iter().all(|part| (part.reason as usize) < accounts.idle.reasons.len()));
@@ -185,6 +188,13 @@ fn listing(accounts: &Accounts) -> String {
             out.push('\n');
         }
     };
+    if let Some(start_up) = &accounts.start_up {
+        writeln!(out, "start-up: {} of {}", start_up.duration_ns / 1000, start_up.program_ns / 1000).unwrap();
+        start_up.thread.iter().for_each(|thread| parts(&mut out, &thread.parts));
+    }
+    if let Some(steady) = &accounts.steady {
+        writeln!(out, "steady: {} to {}", steady.start_ns / 1000, steady.end_ns / 1000).unwrap();
+    }
     for gpu in &accounts.gpus {
         writeln!(out, "GPU {}: busy {} of {}", gpu.device, gpu.busy_ns / 1000, gpu.span_ns / 1000).unwrap();
         parts(&mut out, &gpu.idle);

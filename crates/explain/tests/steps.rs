@@ -64,10 +64,9 @@ fn each_adds_up(steps: &Steps) {
     assert_eq!(steps.each.len() as u64, steps.count);
     let idle = |step: &OneStep| step.idle.iter().map(|(_, ns)| ns).sum::<i64>();
     assert!(steps.each.iter().all(|step| step.busy_ns + idle(step) == step.duration_ns));
-    let settled = &steps.each[steps.warm_up as usize..];
-    assert_eq!(settled.iter().map(|step| step.busy_ns).sum::<i64>(), steps.total.busy_ns);
-    assert_eq!(settled.iter().map(|step| step.duration_ns).sum::<i64>(), steps.total.duration_ns);
-    assert_eq!(steps.mean_ns, steps.total.duration_ns / settled.len() as i64);
+    assert_eq!(steps.each.iter().map(|step| step.busy_ns).sum::<i64>(), steps.total.busy_ns);
+    assert_eq!(steps.each.iter().map(|step| step.duration_ns).sum::<i64>(), steps.total.duration_ns);
+    assert_eq!(steps.mean_ns, steps.total.duration_ns / steps.each.len() as i64);
     for pair in steps.each.windows(2) {
         assert!(pair[0].start_ns + pair[0].duration_ns <= pair[1].start_ns);
     }

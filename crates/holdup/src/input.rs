@@ -38,7 +38,7 @@ fn unmatched(trace: &Trace, selection: &Selection) -> Option<String> {
         return Some(no_such_range(trace, wanted));
     }
     let (start, end) = trace.span()?;
-    let lasts = report::units::span(end - start);
+    let lasts = report::units::duration(end - start);
     let is_empty = *selection != Selection::default() && !selection.has_events(trace);
     is_empty.then(|| {
         format!(

@@ -25,8 +25,13 @@ fn file(name: &str) -> String {
 }
 
 fn explained(name: &str) -> Value {
-    let json = holdup(&["explain", "--all", "--format", "json", &file(name)]);
-    serde_json::from_str(&json).expect("one JSON object")
+    explained_with(name, &[])
+}
+
+fn explained_with(name: &str, more: &[&str]) -> Value {
+    let file = file(name);
+    let arguments = [&["explain", "--all", "--format", "json", &file], more].concat();
+    serde_json::from_str(&holdup(&arguments)).expect("one JSON object")
 }
 
 /// The first finding accuses A's pageable copies of B's long launches, with the figures that were
@@ -88,7 +93,7 @@ fn most_slow_time_of_every_example_has_a_cause() {
     for entry in std::fs::read_dir(examples()).expect("examples/ is there") {
         let file = entry.expect("readable").file_name().into_string().expect("UTF-8");
         let Some(name) = SUFFIXES.iter().find_map(|suffix| file.strip_suffix(suffix)) else { continue };
-        let explanation = explained(name);
+        let explanation = explained_with(name, &["--from", "0s"]);
         let number = |key: &str| explanation[key].as_f64().expect("a number");
         let known = number("explained_ns") + number("own_work_ns");
         assert!(known >= 0.9 * number("slow_call_ns"), "{name}");

@@ -57,7 +57,7 @@ fn the_page_has_every_prediction_with_its_accounts_and_is_the_same_each_time() {
         );
         assert!(page.contains(&format!("<h3>Before and after {name}</h3>")), "{name}");
     }
-    assert!(page.contains("The program takes 1,901 ms before and 1,282 ms after: a gain of 33 %."));
+    assert!(page.contains("The program takes 1.90 s before and 1.28 s after: a gain of 33 %."));
     // The timeline before is once in the page, that after each of the best three, and after the one that loses, once.
     assert_eq!(page.matches("data-name=\"before-timeline\"").count(), 1);
     assert_eq!(page.matches("-timeline\">").count(), 5);

@@ -4,7 +4,7 @@ use crate::document::Section;
 use crate::html::Html;
 use crate::timeline::Rows;
 use explain::{Confidence, Explanation, Finding, Nature};
-use report::explanation::{Applied, Overlapped, Words, gain as gain_text, overview, share, words};
+use report::explanation::{Applied, Overlapped, Words, gain as gain_text, overview, words};
 use report::units;
 
 /// Findings on the first screen. A choice: two lines each leave room for the timeline.
@@ -112,9 +112,13 @@ fn weight(finding: &Finding) -> Html {
     let (number, unit) = lost.split_once(' ').unwrap_or((&lost, ""));
     html.open("p", &[("class", "number")]).text(number).text(" ");
     html.leaf("small", &[], unit).close("p");
-    html.push(&bar(finding.share));
-    let whose = if finding.waiter.threads > 1 { "their" } else { "its" };
-    html.leaf("p", &[("class", "share")], &format!("{} of {whose} time", share(finding)));
+    let (part, whose) = match (finding.is_of_account && finding.cost_ns > 0, finding.waiter.threads) {
+        (true, _) => (finding.cost_share, "the GPU's"),
+        (false, 0 | 1) => (finding.share, "its"),
+        (false, _) => (finding.share, "their"),
+    };
+    html.push(&bar(part));
+    html.leaf("p", &[("class", "share")], &format!("{} of {whose} time", units::percent(part)));
     html.close("div");
     html
 }
@@ -162,6 +166,9 @@ fn fields(words: &Words) -> Html {
             html.leaf("code", &[("class", "place")], place);
         }
         html.close("dd");
+    }
+    if !words.tree.is_empty() {
+        html.leaf("dt", &[], "stacks").open("dd", &[]).code(&words.tree.join("\n")).close("dd");
     }
     html.close("dl");
     html

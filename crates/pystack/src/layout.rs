@@ -248,6 +248,14 @@ impl Lists {
         lists.fits().then_some(lists)
     }
 
+    /// `PyInterpreterState.gc.collecting`, as 3.13 and later publish it.
+    pub(crate) fn collecting(words: &[u64; DEBUG_WORDS], hex: u64) -> Option<usize> {
+        let groups = groups(hex)?;
+        let [gc, collecting] = [groups.interpreter + groups.collector, groups.string + 5];
+        let offset = words.get(gc)?.checked_add(*words.get(collecting)?)?;
+        usize::try_from(offset).ok().filter(|offset| *offset < 1 << 24)
+    }
+
     /// The fields of a thread state lie in the room that it is read into.
     fn fits(&self) -> bool {
         self.thread_next.max(self.thread_native.unwrap_or(0)) + 8 <= THREAD_ROOM
@@ -261,13 +269,15 @@ pub(crate) const DEBUG_WORDS: usize = 96;
 struct Groups {
     runtime: usize,
     interpreter: usize,
-    /// The field of that group with `ceval.gil`.
+    /// The fields of that group with `gc` and `ceval.gil`.
+    collector: usize,
     gil: usize,
     thread: usize,
     frame: usize,
     code: usize,
     object: usize,
     bytes: usize,
+    /// That of the collector is right behind it.
     string: usize,
     /// `_PyStackRef` in place of a pointer to the code: the bits that are its tag.
     tag: usize,
@@ -277,6 +287,7 @@ struct Groups {
 static GROUPS_3_13: Groups = Groups {
     runtime: 3,
     interpreter: 6,
+    collector: 4,
     gil: 8,
     thread: 19,
     frame: 28,
@@ -291,6 +302,7 @@ static GROUPS_3_13: Groups = Groups {
 static GROUPS_3_14: Groups = Groups {
     runtime: 3,
     interpreter: 6,
+    collector: 5,
     gil: 9,
     thread: 22,
     frame: 31,
@@ -413,6 +425,7 @@ mod tests {
         group(44, &[16, 8]);
         group(64, &[40, 16, 32]);
         group(67, &[64, 32, 16, 40]);
+        group(71, &[264, 184]);
         words
     }
 
@@ -441,6 +454,7 @@ mod tests {
         let lists = Lists::published(&debug_offsets(), 0x030d_00f0).unwrap();
         assert_eq!((lists.interpreters, lists.interpreter_next, lists.threads), (632, 7264, 7344));
         assert_eq!((lists.thread_next, lists.thread_native), (8, Some(160)));
+        assert_eq!(Lists::collecting(&debug_offsets(), 0x030d_00f0), Some(7_600 + 184));
         let mut words = debug_offsets();
         words[19 + 6] = 1 << 20;
         assert_eq!(Lists::published(&words, 0x030d_00f0), None, "beyond the room for a thread state");

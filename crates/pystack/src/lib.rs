@@ -26,6 +26,7 @@
 //! ```
 
 mod code;
+mod collector;
 mod gil;
 mod layout;
 mod line;

@@ -4,6 +4,7 @@
 //! expected, and a stack counts as whole if its thread is in the same innermost frame after it was read as before.
 
 use crate::code::{Code, Reader, Types};
+use crate::collector::Collector;
 use crate::layout::{CODE_ROOM, DEBUG_WORDS, Layout, Lists, THREAD_ROOM, object};
 use crate::memory::{Memory, int_at, word_at};
 use crate::trail::Trail;
@@ -28,6 +29,8 @@ pub struct Remote {
     layout: Layout,
     lists: Lists,
     types: Types,
+    /// Where interpreters have their collector's state, if that was found.
+    collector: Option<Collector>,
     /// Address of `_PyRuntime`.
     runtime: usize,
     memory: Memory,
@@ -96,7 +99,8 @@ impl Remote {
         let minor = (hex >> 16 & 0xff) as u8;
         let (layout, lists) = layouts(memory, runtime, minor, hex)?.ok_or(Unreadable::Version(hex))?;
         let types = types(memory, symbol)?;
-        Ok(Remote { minor, layout, lists, types, runtime, memory })
+        let collector = collector(memory, runtime, &lists, hex);
+        Ok(Remote { minor, layout, lists, types, collector, runtime, memory })
     }
 
     /// Major and minor version.
@@ -161,6 +165,20 @@ impl Remote {
     fn thread_size(&self) -> usize {
         let lists = self.lists.thread_next.max(self.lists.thread_native.unwrap_or(0)) + 8;
         self.layout.thread_size().max(lists).min(THREAD_ROOM)
+    }
+
+    /// Whether the garbage collector runs in a thread.
+    pub fn collects(&self, thread: &ThreadState) -> bool {
+        let Some(collector) = &self.collector else { return false };
+        let mut interpreter = self.memory.word(self.runtime.wrapping_add(self.lists.interpreters));
+        for _ in 0..MOST_INTERPRETERS {
+            let Some(at) = interpreter.filter(|at| *at != 0) else { return false };
+            if collector.runs_in(self.memory, (self.runtime, at), thread.address, self.layout.gils) {
+                return true;
+            }
+            interpreter = self.memory.word(at.wrapping_add(self.lists.interpreter_next));
+        }
+        false
     }
 
     /// Reads the places of a thread's Python frames, innermost first, at most `most`. `trail` is the thread's own.
@@ -289,6 +307,15 @@ fn layouts(
     Ok(if let (Some(layout), Some(lists)) = both { Some((layout, lists)) } else { None })
 }
 
+/// Where interpreters have their collector's state: 3.13 and later say so, of others it is looked for.
+fn collector(memory: Memory, runtime: usize, lists: &Lists, hex: u64) -> Option<Collector> {
+    if let Some(words) = debug_offsets(memory, runtime).filter(|_| hex >> 16 >= 0x030d) {
+        return Lists::collecting(&words, hex).map(|collecting| Collector { collecting });
+    }
+    let first = memory.word(runtime.wrapping_add(lists.interpreters)).filter(|first| *first != 0)?;
+    Collector::find(memory, first)
+}
+
 /// The types that are expected, if they look like types.
 fn types(memory: Memory, symbol: RemoteSymbols<'_>) -> Result<Types, Unreadable> {
     let meta = symbol("PyType_Type").ok_or(Unreadable::Symbols)?;
@@ -358,7 +385,9 @@ mod tests {
             for (layout, minor) in [(V3_10, 10), (V3_11, 11), (V3_12, 12)] {
                 let lists = Lists::fixed(minor).unwrap();
                 let lists = if native { lists } else { Lists { interpreters: 8 * start, ..lists } };
-                let remote = Remote { minor, layout, lists, types, runtime: base, memory: Memory::ours() };
+                let collector = Some(Collector { collecting: 8 * start });
+                let remote =
+                    Remote { minor, layout, lists, types, collector, runtime: base, memory: Memory::ours() };
                 let (mut threads, mut places, mut identities) = (Vec::new(), Vec::new(), Vec::new());
                 let mut trail = Trail::new();
                 remote.threads(&mut threads);
@@ -367,6 +396,7 @@ mod tests {
                 threads.truncate(4);
                 threads.push(ThreadState { address, id: memory[start], native: [0; 2] });
                 for thread in &threads {
+                    remote.collects(thread);
                     remote.stack(thread, &mut trail, 50, &mut places);
                     prop_assert!(places.len() <= 50);
                     remote.identities(&places, &mut identities);

@@ -24,10 +24,16 @@ pub fn is_quick(trace: &Trace, changes: usize) -> bool {
 }
 
 /// What each of some changes would gain alone, by their names ([`crate::FIXES`], with commas if several belong together); those with nothing to change in the trace, and
-/// unknown ones, are not among them. `progress` is called with what is predicted next.
-pub fn gains(trace: &Trace, changes: &BTreeSet<&'static str>, progress: &Progress<'_>) -> Gains {
+/// unknown ones, are not among them. They are parts of the time of a window, if there is one, and else of the program's. `progress` is
+/// called with what is predicted next.
+pub fn gains(
+    trace: &Trace,
+    changes: &BTreeSet<&'static str>,
+    window: Option<(Ns, Ns)>,
+    progress: &Progress<'_>,
+) -> Gains {
     let absent = |why| Gains { absent: Some(why), ..Gains::default() };
-    match predict(trace, changes, progress) {
+    match predict(trace, changes, window, progress) {
         Ok(Ok(gains)) => gains,
         Ok(Err(error)) => absent(NoGains::Misfit { error, most: MOST_ERROR }),
         Err(error) => absent(NoGains::Refused(error.to_string())),
@@ -38,6 +44,7 @@ pub fn gains(trace: &Trace, changes: &BTreeSet<&'static str>, progress: &Progres
 fn predict(
     trace: &Trace,
     changes: &BTreeSet<&'static str>,
+    window: Option<(Ns, Ns)>,
     progress: &Progress<'_>,
 ) -> Result<Result<Gains, f64>, Error> {
     let recovered = recover(trace)?;
@@ -47,6 +54,10 @@ fn predict(
         return Ok(Err(fit.error));
     }
     let predictor = Predictor::new(trace, &recovered, &fit, progress)?;
+    let predictor = match window {
+        Some(window) => predictor.in_window(window),
+        None => predictor,
+    };
     let mut gains = Gains::default();
     for id in changes {
         let Some(fixes) = fixes(id) else { continue };

@@ -4,7 +4,7 @@ use crate::faster::{self, Faster};
 use crate::fit::Fit;
 use crate::fixes::{FIXES, Fix, MOVING, Scene, more_cpus};
 use crate::processors::Processors;
-use crate::retime::{began, covered, write};
+use crate::retime::{began, covered, worked, write};
 use crate::spare::Spare;
 use crate::threads::Threads;
 use crate::{Error, Recovered, Removed, retime};
@@ -230,6 +230,8 @@ pub struct Predictor<'a> {
     fit: &'a Fit,
     /// The ranges whose time is predicted; none: all time is.
     ranges: Vec<RangeId>,
+    /// The time of the trace whose operations' time is predicted, ns.
+    window: Option<(Ns, Ns)>,
     /// Is called with what is predicted next.
     progress: &'a Progress<'a>,
     /// What costs the GPUs most without a change.
@@ -270,6 +272,7 @@ impl<'a> Predictor<'a> {
             replayed,
             fit,
             ranges: Vec::new(),
+            window: None,
             progress,
             unchanged: OnceLock::new(),
         }
@@ -278,6 +281,11 @@ impl<'a> Predictor<'a> {
     /// Predicts the time within these ranges, which the fit has been compared by: [`Fit::within`].
     pub fn within(self, ranges: Vec<RangeId>) -> Predictor<'a> {
         Predictor { ranges, ..self }
+    }
+
+    /// Predicts the time from the first operation that starts in a window to the end of the last one.
+    pub fn in_window(self, window: (Ns, Ns)) -> Predictor<'a> {
+        Predictor { window: Some(window), ..self }
     }
 
     /// Uses a program's memory for predictions.
@@ -407,7 +415,11 @@ impl<'a> Predictor<'a> {
         // No thread makes up for a loss of the program.
         let thread = thread.filter(|thread| thread.share > share + reach && share + reach > 0.0);
         let high = share.max(thread.as_ref().map_or(share, |of| of.share)) + reach;
-        let once = if self.ranges.is_empty() { ran.changed.once as f64 / before.max(1) as f64 } else { 0.0 };
+        let once = if self.ranges.is_empty() && self.window.is_none() {
+            ran.changed.once as f64 / before.max(1) as f64
+        } else {
+            0.0
+        };
         // It may take twice as long: with 16 queues, three of six runs of seed 000's program took 0.3 s more than the others (H100).
         (Gain { share, low: share - reach - once, high: high.min(1.0), once }, thread)
     }
@@ -419,9 +431,10 @@ impl<'a> Predictor<'a> {
 
     /// The time that a change is judged by, ns.
     fn judged(&self, changed: &Recovered, replayed: &Replayed) -> Ns {
-        match self.ranges.is_empty() {
-            true => changed.wall(replayed),
-            false => covered(self.scene.trace, changed, replayed, &self.ranges),
+        match self.window {
+            Some(window) => worked(self.scene.trace, changed, replayed, window),
+            None if self.ranges.is_empty() => changed.wall(replayed),
+            None => covered(self.scene.trace, changed, replayed, &self.ranges),
         }
     }
 

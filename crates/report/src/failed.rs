@@ -2,7 +2,6 @@
 
 use crate::escape::visible;
 use crate::explanation::place_text;
-use crate::layout::hang;
 use crate::table::{Align, Table};
 use crate::units;
 use explain::FailedCalls;
@@ -32,11 +31,6 @@ fn error(row: &FailedCalls) -> String {
     }
 }
 
-/// The paragraph after a header, the first about a trace; empty if no call failed.
-pub(crate) fn paragraph(rows: &[FailedCalls], columns: usize) -> String {
-    line(rows).map_or_else(String::new, |line| format!("\n{}", hang(&line, columns)))
-}
-
 /// Calls that failed, with the times of the first and the last. What failed is in one column, which a narrow page cuts.
 pub(crate) fn table(rows: &[FailedCalls]) -> Table {
     let titles = [("Calls", Align::Right), ("First", Align::Right), ("Last", Align::Right)];
@@ -45,8 +39,8 @@ pub(crate) fn table(rows: &[FailedCalls]) -> Table {
         let place = row.places.first().map_or(String::new(), |place| format!(" at {}", place_text(place)));
         table.push(vec![
             format!("{} of {}", units::count(row.count), units::count(row.of)),
-            units::span(row.first_ns),
-            if row.count > 1 { units::span(row.last_ns) } else { String::new() },
+            units::duration(row.first_ns),
+            if row.count > 1 { units::duration(row.last_ns) } else { String::new() },
             format!("{} with {}{place}", visible(&row.call), error(row)),
         ]);
     }

@@ -16,9 +16,9 @@ pub(crate) fn facts(summary: &Summary) -> Vec<String> {
     let mut facts = vec![
         visible(&summary.source_title).into_owned(),
         match summary.selected_ns {
-            None => units::span(summary.duration_ns),
+            None => units::duration(summary.duration_ns),
             Some(selected) => {
-                format!("{} of {} selected", units::span(selected), units::span(summary.duration_ns))
+                format!("{} of {} selected", units::duration(selected), units::duration(summary.duration_ns))
             }
         },
         units::counted(summary.processes, "process", "processes"),
@@ -84,40 +84,40 @@ fn versions_line(summary: &Summary, columns: usize) -> Option<String> {
 
 /// The header as text: the path and the facts, on one line if they fit, then the versions and one line per remark.
 pub(crate) fn text(summary: &Summary, columns: usize) -> String {
-    with_remarks(summary, columns, usize::MAX)
-}
-
-/// As [`text`], with the first remarks only.
-pub(crate) fn brief(summary: &Summary, columns: usize) -> String {
-    /// Remarks that are shown, unless there is only one more.
-    const MOST: usize = 2;
-    with_remarks(summary, columns, MOST)
-}
-
-fn with_remarks(summary: &Summary, columns: usize, most: usize) -> String {
-    let path = visible(&summary.path);
-    let facts = facts(summary);
-    let one_line = format!("{path}   {}", facts.join(" · "));
-    let mut lines = Vec::new();
-    if crate::layout::width(&one_line) <= columns {
-        lines.push(one_line);
-    } else {
-        lines.push(path.into_owned());
-        lines.extend(wrap_facts(&facts, columns - 4).into_iter().map(|line| format!("    {line}")));
-    }
+    let mut lines = path_and_facts(summary, columns);
     lines.extend(versions_line(summary, columns));
-    let mut remarks = remarks(summary);
-    let others = remarks.len().saturating_sub(most);
-    if others > 1 {
-        remarks.truncate(most);
-        remarks.push(format!("and {others} more remarks (--all shows them)"));
-    }
-    for remark in remarks {
+    for remark in remarks(summary) {
         let wrapped = crate::layout::wrap(&remark, columns - 4);
         lines.extend(wrapped.into_iter().map(|line| format!("    {line}")));
     }
     lines.push(String::new());
     lines.join("\n")
+}
+
+/// As [`text`], without remarks.
+pub(crate) fn with_versions(summary: &Summary, columns: usize) -> String {
+    let mut lines = path_and_facts(summary, columns);
+    lines.extend(versions_line(summary, columns));
+    lines.push(String::new());
+    lines.join("\n")
+}
+
+/// The path and the facts alone.
+pub(crate) fn brief(summary: &Summary, columns: usize) -> String {
+    let mut lines = path_and_facts(summary, columns);
+    lines.push(String::new());
+    lines.join("\n")
+}
+
+fn path_and_facts(summary: &Summary, columns: usize) -> Vec<String> {
+    let path = visible(&summary.path);
+    let facts = facts(summary);
+    let one_line = format!("{path}   {}", facts.join(" · "));
+    if crate::layout::width(&one_line) <= columns {
+        return vec![one_line];
+    }
+    let facts = wrap_facts(&facts, columns - 4).into_iter().map(|line| format!("    {line}"));
+    std::iter::once(path.into_owned()).chain(facts).collect()
 }
 
 /// Remarks on how far the figures can be trusted, one sentence each; what limits findings first.

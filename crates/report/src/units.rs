@@ -1,6 +1,6 @@
 //! Numbers with their units, as every output writes them.
 //!
-//! Durations and sizes have three significant digits (`53.8 ms`), larger numbers have thousands separators (`1,163 ms`).
+//! Durations and sizes have three significant digits (`53.8 ms`), larger numbers have thousands separators (`1,163 s`).
 //! Arithmetic is in integers, so that the output does not depend on rounding modes, and a listing of a million rows is fast.
 
 use std::fmt::Write;
@@ -10,9 +10,7 @@ const US: u64 = 1_000;
 const MS: u64 = 1_000_000;
 const S: u64 = 1_000_000_000;
 
-/// A duration with three significant digits: `814 ns`, `12.4 µs`, `53.8 ms`, `1,163 ms`, `12.3 s`.
-///
-/// Milliseconds are used up to ten seconds: most waits are in that range, and readers compare them.
+/// A duration with three significant digits: `814 ns`, `12.4 µs`, `53.8 ms`, `1.16 s`, `1,163 s`.
 pub fn duration(ns: Ns) -> String {
     let magnitude = ns.unsigned_abs();
     let mut text = if ns < 0 { String::from("-") } else { String::new() };
@@ -23,7 +21,7 @@ pub fn duration(ns: Ns) -> String {
             text.push_str(" ns");
         }
         US..999_500 => push_scaled(&mut text, magnitude, US, " µs"),
-        999_500..9_999_500_000 => push_scaled(&mut text, magnitude, MS, " ms"),
+        999_500..999_500_000 => push_scaled(&mut text, magnitude, MS, " ms"),
         _ => push_scaled(&mut text, magnitude, S, " s"),
     }
     text
@@ -35,7 +33,7 @@ pub fn durations_alike<const N: usize>(ns: [f64; N]) -> ([String; N], &'static s
     let (unit, name) = match ns.first().map_or(0, |first| first.abs().round() as u64) {
         0..US => (1, "ns"),
         US..999_500 => (US, "µs"),
-        999_500..9_999_500_000 => (MS, "ms"),
+        999_500..999_500_000 => (MS, "ms"),
         _ => (S, "s"),
     };
     (ns.map(|ns| three_digits(ns / unit as f64)), name)
@@ -52,18 +50,6 @@ fn three_digits(number: f64) -> String {
             push_grouped(&mut text, large.round() as u64);
             text
         }
-    }
-}
-
-/// The length of a whole trace: like [`duration`], in seconds from one second up (`1.20 s`).
-pub fn span(ns: Ns) -> String {
-    let mut text = String::new();
-    match u64::try_from(ns) {
-        Ok(ns) if ns >= S => {
-            push_scaled(&mut text, ns, S, " s");
-            text
-        }
-        _ => duration(ns),
     }
 }
 
@@ -310,9 +296,9 @@ mod tests {
             (999_499, "999 µs"),
             (999_500, "1.00 ms"),
             (53_812_345, "53.8 ms"),
-            (1_163_180_000, "1,163 ms"),
-            (9_999_499_999, "9,999 ms"),
-            (9_999_500_000, "10.0 s"),
+            (999_499_999, "999 ms"),
+            (999_500_000, "1.00 s"),
+            (1_163_180_000, "1.16 s"),
             (12_345_678_900, "12.3 s"),
             (3_600_000_000_000, "3,600 s"),
             (-53_812_345, "-53.8 ms"),
@@ -322,8 +308,6 @@ mod tests {
         for (ns, text) in cases {
             assert_eq!(duration(ns), text, "{ns} ns");
         }
-        assert_eq!(span(1_200_000_000), "1.20 s");
-        assert_eq!(span(986_810), "987 µs");
     }
 
     #[test]

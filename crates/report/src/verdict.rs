@@ -1,12 +1,13 @@
-//! The verdict: how busy the GPUs were, what they lost most time to again and again, and what they lost once.
+//! The verdict: what the GPUs lose most time to again and again and what once, how busy they were, and how long the program started.
 
 mod costs;
+mod start_up;
 
 use crate::escape::visible;
 use crate::layout::{elide, wrap};
 use crate::units;
 use costs::costs;
-use explain::{Explanation, GpuAccount, Place, Refusal};
+use explain::{Explanation, Finding, GpuAccount, Place, Refusal};
 use trace::Ns;
 
 /// Part of its time, in percent, from which on a GPU that is busy is held up by nobody on the host.
@@ -18,15 +19,16 @@ pub(crate) const SMALL: f64 = 0.01;
 /// As [`SMALL`] where all GPUs are busy: no more can be idle, and so only what holds them back.
 const SMALL_OF_BUSY: f64 = 0.05;
 
-/// Most lines of the verdict.
-const LINES: usize = 4;
+/// Columns before the further lines of a sentence.
+const INDENT: usize = 4;
 
 /// Longest place, columns.
 const PLACE: usize = 40;
 
 /// The verdict in one paragraph, with names escaped.
 pub fn verdict(explanation: &Explanation) -> String {
-    lines(explanation, usize::MAX).join(" ")
+    let lines: Vec<String> = verdict_lines(explanation).into_iter().map(|line| line.text).collect();
+    lines.join(" ")
 }
 
 /// A line of the verdict.
@@ -34,26 +36,50 @@ pub fn verdict(explanation: &Explanation) -> String {
 pub struct VerdictLine {
     /// The text, with names escaped.
     pub text: String,
-    /// The finding that it is about; `None` for the first line, and for what is no finding.
+    /// The finding that it is about; `None` if it is about none.
     pub finding: Option<String>,
 }
 
-/// The verdict for a page: the sentence about the GPUs, the causes that cost most, and what costs once.
+/// The verdict: the causes that cost most, and what costs once; then the sentence about the GPUs and that about the program's start.
+/// The start is first if it is nearly all, and the GPUs are if nothing costs much.
 pub fn verdict_lines(explanation: &Explanation) -> Vec<VerdictLine> {
-    let mut lines = vec![VerdictLine { text: sentence(explanation), finding: None }];
-    lines.extend(costs(explanation).into_iter().map(|cost| {
+    in_columns(explanation, usize::MAX)
+}
+
+/// As [`verdict_lines`], each sentence short enough for two lines of so many columns.
+fn in_columns(explanation: &Explanation, columns: usize) -> Vec<VerdictLine> {
+    let costs = costs(explanation);
+    let of = whose(explanation);
+    let cost = |(at, cost): (usize, &costs::Cost)| {
         let finding = Some(cost.finding().to_owned()).filter(|id| !id.is_empty());
-        VerdictLine { text: cost.line(usize::MAX), finding }
-    }));
+        VerdictLine { text: cost.line(columns, if at == 0 { of.as_str() } else { "" }), finding }
+    };
+    let mut lines: Vec<VerdictLine> = costs.iter().enumerate().map(cost).collect();
+    lines.push(VerdictLine { text: sentence(explanation), finding: None });
+    if let Some(start_up) = explanation.accounts.start_up.as_ref().filter(|one| start_up::is_worth(one)) {
+        let at = if explanation.accounts.steady.is_none() { 0 } else { lines.len() };
+        lines.insert(at, VerdictLine { text: start_up::sentence(start_up, at == 0), finding: None });
+    }
     lines
 }
 
-/// The verdict in at most four lines of so many columns, one of which has what costs once; with names escaped.
+/// The verdict in lines of so many columns, with names escaped; of each sentence the further lines are indented.
 pub(crate) fn lines(explanation: &Explanation, columns: usize) -> Vec<String> {
-    let mut lines = wrap(&sentence(explanation), columns);
-    lines.extend(costs(explanation).into_iter().map(|cost| cost.line(columns)));
-    lines.truncate(LINES);
-    lines
+    let sentences = in_columns(explanation, 2 * columns.saturating_sub(2 * INDENT));
+    let wrapped = sentences.iter().flat_map(|line| {
+        let lines = wrap(&line.text, columns.saturating_sub(INDENT)).into_iter().enumerate();
+        lines.map(|(at, line)| if at == 0 { line } else { format!("{:INDENT$}{line}", "") })
+    });
+    wrapped.collect()
+}
+
+/// ` of GPU 0's time`: what the first share is a part of.
+fn whose(explanation: &Explanation) -> String {
+    match explanation.accounts.gpus.as_slice() {
+        [] => String::from(" of the thread's time"),
+        [gpu] => format!(" of GPU {}'s time", gpu.device),
+        _ => String::from(" of the GPUs' time"),
+    }
 }
 
 /// `GPU 0 was idle 64 % of the 1.9 s after start-up (0.8 s).`
@@ -61,19 +87,19 @@ fn sentence(explanation: &Explanation) -> String {
     let accounts = &explanation.accounts;
     match accounts.gpus.as_slice() {
         [] => without_gpus(explanation),
-        [gpu] => of_gpu(gpu, accounts.refused),
-        several => of_gpus(several, accounts.refused),
+        [gpu] => of_gpu(gpu, explanation),
+        several => of_gpus(several, explanation),
     }
 }
 
 /// The sentence about one GPU.
-fn of_gpu(gpu: &GpuAccount, refused: Option<Refusal>) -> String {
+fn of_gpu(gpu: &GpuAccount, explanation: &Explanation) -> String {
     let (number, span) = (gpu.device, units::duration(gpu.span_ns));
-    if let Some(refused) = refused {
+    if let Some(refused) = explanation.accounts.refused {
         let busy = units::duration(gpu.busy_ns);
         return format!("GPU {number} has records for {busy} of {span}; {}", unknown(refused));
     }
-    let time = time(gpu);
+    let time = time(gpu, explanation);
     let percent = |ns| units::percent(share(ns, gpu));
     let held = held_back(gpu);
     match (is_busy(gpu), matters(held, gpu)) {
@@ -95,11 +121,11 @@ fn of_gpu(gpu: &GpuAccount, refused: Option<Refusal>) -> String {
 }
 
 /// `4 GPUs were idle 12 to 64 % of their time.`
-fn of_gpus(gpus: &[GpuAccount], refused: Option<Refusal>) -> String {
+fn of_gpus(gpus: &[GpuAccount], explanation: &Explanation) -> String {
     let count = units::count(gpus.len() as u64);
-    let span: Ns = gpus.iter().map(|gpu| gpu.span_ns).max().unwrap_or(0);
-    let span = units::duration(span);
-    if let Some(refused) = refused {
+    let longest = gpus.iter().max_by_key(|gpu| gpu.working_ns());
+    let span = longest.map_or_else(String::new, |gpu| time(gpu, explanation));
+    if let Some(refused) = explanation.accounts.refused {
         return format!("{count} GPUs have records for parts of {span}; {}", unknown(refused));
     }
     let range = |of: fn(&GpuAccount) -> Ns| {
@@ -162,8 +188,12 @@ fn work(gpus: &[&GpuAccount]) -> String {
     format!("nothing on the host holds it up; {what} where time is.")
 }
 
-/// `1.9 s`, or `the 1.9 s after start-up (0.8 s)`
-fn time(gpu: &GpuAccount) -> String {
+/// `1.9 s`, `the 1.9 s after start-up (0.8 s)`, or `159 steps (median 32.2 ms, 31.2/s)`
+fn time(gpu: &GpuAccount, explanation: &Explanation) -> String {
+    let is_steady = explanation.accounts.steady.is_some();
+    if let Some(steps) = explanation.steps.as_ref().filter(|_| is_steady) {
+        return crate::steps::rate(steps);
+    }
     let start_up = gpu.start_up_ns();
     let working = units::duration(gpu.working_ns());
     match start_up as f64 >= gpu.span_ns as f64 * SMALL && start_up > 0 {
@@ -206,4 +236,21 @@ pub(crate) fn short(place: &Place) -> String {
         (file, line) => format!("{file}:{line}"),
     };
     visible(&elide(&text, PLACE)).into_owned()
+}
+
+/// Longest name of a function below a place, columns.
+const FUNCTION: usize = 32;
+
+/// ` → adam.py:545 _single_tensor_adam`, or ` → torch.save`: who does what is done at a finding's place; empty if nobody knows.
+pub(crate) fn below(finding: &Finding) -> String {
+    let name = |place: &Place| {
+        let function = crate::short::fit(&[&place.function], FUNCTION).pop().unwrap_or_default();
+        let file = place.file.rsplit('/').next().unwrap_or("");
+        let at = if place.line > 0 { format!("{file}:{}", place.line) } else { file.to_owned() };
+        let parts = [visible(&at).into_owned(), visible(&function).into_owned()];
+        let parts: Vec<String> = parts.into_iter().filter(|text| !text.is_empty()).collect();
+        format!(" → {}", parts.join(" "))
+    };
+    let work = Some(finding.work).filter(|work| !work.is_empty()).map(|work| format!(" → {work}"));
+    finding.inner.iter().map(name).chain(work).collect()
 }

@@ -135,6 +135,11 @@ impl Selected {
         overlaps && !self.pauses.iter().any(|(off, on)| *off <= start && end <= *on)
     }
 
+    /// Selects what lies at least partly in `[from, to)`, whatever the time that was selected.
+    pub fn set_time(&mut self, from: Ns, to: Ns) {
+        (self.from, self.to) = (from, to);
+    }
+
     /// Selects no more what happened within one of these times, which are in order and apart; operations follow their calls.
     pub(crate) fn without(self, pauses: Vec<(Ns, Ns)>) -> Selected {
         Selected { pauses, follows_calls: true, ..self }

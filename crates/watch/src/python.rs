@@ -85,7 +85,12 @@ impl Python {
             match self.remote.stack(&state, trail, MOST_FRAMES, &mut self.places) {
                 Reading::Nothing => {}
                 Reading::Whole if self.places.is_empty() => return true,
-                Reading::Whole | Reading::Outer if self.frames(file, budget, frames) => return true,
+                Reading::Whole | Reading::Outer if self.frames(file, budget, frames) => {
+                    if self.remote.collects(&state) {
+                        frames.insert(0, collecting(file, budget));
+                    }
+                    return true;
+                }
                 _ => frames.clear(),
             }
         }
@@ -119,6 +124,12 @@ impl Python {
         }
         true
     }
+}
+
+/// The interpreter's own function in which it collects garbage: no code object stands for it.
+fn collecting(file: &mut Watched, budget: &Budget) -> PythonFrame {
+    let [path, function] = ["", "gc_collect_main"].map(|text| file.text(budget, text));
+    PythonFrame { file: path, function, line: 0, zero: 0 }
 }
 
 /// What a place means; `None` if it cannot be read.

@@ -210,6 +210,28 @@ class Overlap:
 
 
 @dataclass(frozen=True)
+class Steady:
+    """What the accounts are of: what a program repeats."""
+
+    start_ns: int
+    """Start, ns from the trace's start."""
+    end_ns: int
+    """End, ns from the trace's start."""
+
+
+@dataclass(frozen=True)
+class StartUp:
+    """What a program does before it repeats anything."""
+
+    duration_ns: int
+    """Its time, ns."""
+    program_ns: int
+    """The time of the whole program, ns."""
+    thread: dict[str, Any] | None
+    """What the thread that made the first call did meanwhile, as in `threads`."""
+
+
+@dataclass(frozen=True)
 class BusyTime:
     """busy_ns by what the GPU did."""
 
@@ -400,6 +422,12 @@ class Accounts:
     refused: Literal['lost', 'clock', None]
     """Why the idle time of GPUs has no causes: records were lost, or the clocks of host and GPU cannot be compared.
     """
+    steady: Steady | None
+    """What the accounts, the findings and the overlap are of: what the program repeats; null if it is all of the
+    selected time.
+    """
+    start_up: StartUp | None
+    """What the program does before it repeats anything; null if no start-up stands out."""
     gpus: tuple[GpuAccount, ...]
     """The GPUs with operations."""
     threads: tuple[ThreadAccount, ...]
@@ -462,7 +490,7 @@ class Steps:
     count: int
     """Number of steps."""
     warm_up: int
-    """First steps in which the program settles: in the count, and not in the mean, the total and the slow ones."""
+    """How many steps the program had before these, to settle: some of them took much longer."""
     mean_ns: int
     """Mean duration, ns; its inverse is the program's rate."""
     median_ns: int
@@ -472,7 +500,7 @@ class Steps:
     median: StepTime
     """The median step."""
     total: StepTime
-    """All steps together, without the first ones."""
+    """All steps together."""
     slow: tuple[SlowStep, ...]
     """Slow steps, the longest first."""
 
@@ -534,6 +562,22 @@ class ChainLink:
     call: str | None
     where: Place | None
     """Where the root was."""
+
+
+@dataclass(frozen=True)
+class Tree:
+    """A function in a tree of calls."""
+
+    depth: int
+    """How many functions of the tree are around it."""
+    file: str
+    """Source file, or library."""
+    line: int
+    """Line from 1; 0 when unknown."""
+    function: str
+    """Function."""
+    share: float
+    """The part of all samples that lie in it, 0 to 1."""
 
 
 @dataclass(frozen=True)
@@ -606,9 +650,10 @@ class Finding:
     cause: Literal[
         'driver-lock', 'application-lock', 'pageable-staging', 'pageable-order', 'hidden-sync', 'explicit-sync',
         'implicit-device-sync', 'queue-full', 'first-use', 'allocation', 'page-faults', 'profiler-overhead',
-        'copy-engine-busy', 'gil', 'lock', 'blocked', 'no-cpu', 'kernel-build', 'host-code', 'no-demand', 'own-work',
-        'launch-latency', 'dependency', 'connection-aliasing', 'issue-order', 'time-slicing', 'gpu-full',
-        'collective-wait', 'start-up', 'unexplained', 'not-recorded',
+        'copy-engine-busy', 'gil', 'lock', 'blocked', 'no-cpu', 'kernel-build', 'data-loading', 'feeding',
+        'file-writing', 'garbage-collection', 'host-code', 'no-demand', 'own-work', 'launch-latency', 'dependency',
+        'connection-aliasing', 'issue-order', 'time-slicing', 'gpu-full', 'collective-wait', 'start-up',
+        'unexplained', 'not-recorded',
     ]
     """Why."""
     of_account: bool
@@ -649,6 +694,14 @@ class Finding:
     """The mechanism in one sentence."""
     where: tuple[Place, ...]
     """Where the waiter's calls were made, most time first."""
+    work: str | None
+    """Who does what is done at the first place, as people call it (torch.save); null if that is not known work."""
+    inner: tuple[Place, ...]
+    """What has at least half of the samples below the first place: the deepest function with a line, then the deepest
+    one, or the deepest library, without.
+    """
+    tree: tuple[Tree, ...]
+    """The stacks of these samples as a tree: each function before those that it calls."""
     examples: tuple[Example, ...]
     """The longest waits."""
     framework: Literal['pytorch', 'cupy', 'jax', 'python', 'cuda', None]

@@ -76,6 +76,13 @@ impl<'a> Activity<'a> {
         }
     }
 
+    /// Whether a thread is in a call at a moment.
+    pub fn is_in_call(&self, thread: ThreadId, at: Ns) -> bool {
+        let calls = &self.calls[thread.index()];
+        let begun = calls.partition_point(|call| self.facts.start(*call) <= at);
+        begun.checked_sub(1).is_some_and(|last| at < self.facts.end(calls[last]))
+    }
+
     /// The last call of a thread that ended by a time.
     pub fn call_before(&self, thread: ThreadId, time: Ns) -> CallId {
         let calls = &self.calls[thread.index()];

@@ -216,6 +216,15 @@ impl Blame<'_> {
         }
     }
 
+    /// What a thread sleeps for in a pause, by the system call that it is in.
+    fn asleep(&self, pause: &Pause) -> Cause {
+        match self.facts.trace.text(pause.call) {
+            call if DEMAND.contains(&call) => Cause::NoDemand,
+            call if WRITES.contains(&call) => Cause::FileWriting,
+            _ => Cause::Blocked,
+        }
+    }
+
     /// Divides a segment outside calls. If the thread held a lock that others waited for, its work is due to the lock.
     fn outside(&self, charges: &mut Charges, path: &Path<'_>, segment: &Segment, lock: Option<Root>) {
         let pause = self.outside.pause(path.thread, segment);
@@ -236,8 +245,7 @@ impl Blame<'_> {
             Some(lock) => lock,
             None => root(cause),
         };
-        let is_demand = |pause: &Pause| DEMAND.contains(&self.facts.trace.text(pause.call));
-        let asleep = if pause.is_some_and(is_demand) { Cause::NoDemand } else { Cause::Blocked };
+        let asleep = pause.map_or(Cause::Blocked, |pause| self.asleep(pause));
         let start = segment.start;
         let slept = charges.charge(Some(path), root(asleep), start, shares.blocked);
         let start = start + shares.blocked;
@@ -260,6 +268,9 @@ impl Blame<'_> {
         }
     }
 }
+
+/// The system calls that write to files alone.
+const WRITES: [&str; 6] = ["fsync", "fdatasync", "sync_file_range", "pwrite64", "pwritev", "msync"];
 
 /// A thread that held a lock, or was to do what another one waited for.
 #[derive(Clone, Copy)]

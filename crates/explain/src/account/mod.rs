@@ -31,9 +31,13 @@ pub(crate) use sites::SpotId;
 pub(crate) use streams::shared_queues;
 pub use streams::{Behind, HeldBack, OperationWait, SharedQueue, StreamAccount, WaitPart};
 
+use crate::call_tree::{TreeRow, tree};
 use crate::facts::Facts;
+use crate::marks::Mark;
 use crate::places::place_of_stack;
-use crate::steps::{Found, Steps, busiest};
+use crate::refusal::Refusal;
+use crate::scope::Scope;
+use crate::steps::{Steps, busiest};
 use crate::{Cause, Place};
 use activity::Activity;
 use blame::Blame;
@@ -48,13 +52,17 @@ use sites::Sites;
 use std::collections::BTreeMap;
 use steps::Cutting;
 use streams::Waiting;
-use trace::{Clock, Ns, OpId, Sym, ThreadId, Trace};
+use trace::{Ns, OpId, ProcessId, Sym, ThreadId, Trace};
 
 /// The accounts of a trace.
 #[derive(Clone, Debug, Default, Serialize)]
 pub struct Accounts {
     /// Why the idle time of GPUs has no causes; `None` if it has.
     pub refused: Option<Refusal>,
+    /// What the accounts are of, if that is not all of the selected time.
+    pub steady: Option<Steady>,
+    /// The start-up, if the program has one that stands out.
+    pub start_up: Option<StartUp>,
     /// The GPUs with operations, by device.
     pub gpus: Vec<GpuAccount>,
     /// The threads, in the trace's order.
@@ -68,25 +76,24 @@ pub struct Accounts {
     pub idle: Idle,
 }
 
-/// What keeps a trace from showing why GPUs were idle.
+/// The part of a program's time that its accounts are of: what it repeats.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum Refusal {
-    /// More than one record in a thousand was lost: a GPU that seems idle may have worked.
-    Lost,
-    /// The clocks of host and GPU cannot be compared.
-    Clock,
+pub struct Steady {
+    /// Start, ns from the trace's start.
+    pub start_ns: Ns,
+    /// End, ns from the trace's start.
+    pub end_ns: Ns,
 }
 
-impl Refusal {
-    fn of(trace: &Trace) -> Option<Refusal> {
-        let lost = &trace.meta.lost;
-        let kept = (trace.calls.len() + trace.ops.len()) as u64;
-        if lost.records.saturating_mul(1000) > kept || lost.truncated {
-            return Some(Refusal::Lost);
-        }
-        (trace.meta.clock == Clock::Separate).then_some(Refusal::Clock)
-    }
+/// What a program does before it repeats anything: imports, building the model, compilers, its first steps.
+#[derive(Clone, Debug, Serialize)]
+pub struct StartUp {
+    /// Its time, ns.
+    pub duration_ns: Ns,
+    /// The time of the whole program, ns.
+    pub program_ns: Ns,
+    /// What the thread that made the first call did meanwhile; `None` if that had not begun.
+    pub thread: Option<ThreadAccount>,
 }
 
 /// A GPU's time.
@@ -188,7 +195,7 @@ const WORTH: Ns = 100;
 const WORTH_OF_ALL: Ns = 1_000;
 
 /// Samples in calls that tell where such calls are made. A choice.
-const FEW: u64 = 8;
+const FEW: usize = 8;
 
 /// What the roots of the GPUs' idle time cost.
 pub(crate) struct Costs {
@@ -200,6 +207,8 @@ pub(crate) struct Costs {
     pub worth_ns: Ns,
     /// The roots of each part of the accounts.
     pub parts: PartRoots,
+    /// What they are of, ns.
+    window: (Ns, Ns),
     sites: Sites,
 }
 
@@ -208,18 +217,66 @@ impl Costs {
         self.sites.place(spot)
     }
 
+    /// What is done at a place, if that is known work.
+    pub fn mark(&self, spot: SpotId) -> Option<Mark> {
+        self.sites.mark(spot)
+    }
+
+    /// What threads of a process did below a place: asleep, awake, or both. Of a build, the stacks of the calls that loaded what was built
+    /// also have the library.
+    pub fn tree(
+        &self,
+        trace: &Trace,
+        process: ProcessId,
+        spot: SpotId,
+        asleep: Option<bool>,
+    ) -> Vec<TreeRow> {
+        let loads: Vec<_> = self.sites.loads(spot).map(|stack| (stack, 1)).collect();
+        if loads.len() >= FEW {
+            return tree(trace, &loads, self.place(spot));
+        }
+        let threads = trace.threads.ids().filter(|thread| trace.process_of_thread(*thread) == process);
+        let seen = threads.flat_map(|thread| self.sites.samples(thread, self.window.0, self.window.1));
+        let seen = seen.filter(|seen| seen.spot == Some(spot) && asleep.is_none_or(|of| of == seen.asleep));
+        tree(trace, &seen.map(|seen| (seen.stack, seen.weight)).collect::<Vec<_>>(), self.place(spot))
+    }
+
     /// Where samples of threads are that lie in calls of a function, most first; none if they are few: a sample near a call of
-    /// microseconds may be beside it.
-    pub fn places_in_calls(&self, facts: &Facts<'_>, threads: &[ThreadId], name: Sym) -> Vec<&Place> {
-        let mut counts = Vec::new();
-        let spots = threads.iter().flat_map(|thread| self.sites.in_calls(facts, *thread, name));
-        spots.for_each(|spot| roots::add_to(&mut counts, spot, 1u64));
-        if counts.iter().map(|(_, count)| count).sum::<u64>() < FEW {
-            return Vec::new();
+    /// microseconds may be beside it. Also what is below the first place.
+    pub fn places_in_calls(&self, facts: &Facts<'_>, threads: &[ThreadId], name: Sym) -> Sampled {
+        let (mut counts, mut stacks) = (Vec::new(), Vec::new());
+        for seen in threads.iter().flat_map(|thread| self.sites.in_calls(facts, *thread, name, self.window)) {
+            if let Some(spot) = seen.spot {
+                roots::add_to(&mut counts, spot, 1u64);
+                stacks.push((spot, seen.stack));
+            }
+        }
+        if stacks.len() < FEW {
+            return Sampled::default();
         }
         counts.sort_by_key(|(_, count)| std::cmp::Reverse(*count));
-        counts.into_iter().map(|(spot, _)| self.place(spot)).collect()
+        let first = counts[0].0;
+        let at_first = stacks.iter().filter(|(spot, _)| *spot == first);
+        let stacks: Vec<_> = at_first.map(|(_, stack)| (*stack, 1)).collect();
+        let mut places: Vec<Place> = Vec::new();
+        for place in counts.iter().map(|(spot, _)| self.place(*spot)) {
+            if !places.contains(place) {
+                places.push(place.clone());
+            }
+        }
+        Sampled { places, tree: tree(facts.trace, &stacks, self.place(first)), mark: self.mark(first) }
     }
+}
+
+/// Where samples of threads are.
+#[derive(Default)]
+pub(crate) struct Sampled {
+    /// The places, most samples first.
+    pub places: Vec<Place>,
+    /// What is below the first one.
+    pub tree: Vec<TreeRow>,
+    /// What is done there, if that is known work.
+    pub mark: Option<Mark>,
 }
 
 /// What is made of a trace.
@@ -233,30 +290,29 @@ enum Extent {
     Each,
 }
 
-/// The accounts of the GPUs and threads of a trace within a window, and of its steps, and what each root cost the GPUs; with
-/// `each`, every single part of the idle time, too.
+/// The accounts of the GPUs and threads of a trace within a scope, and of its steps, and what each root cost the GPUs; with
+/// `each`, every single part of the idle time of the whole trace, too.
 pub(crate) fn accounts(
     facts: &Facts<'_>,
     parts: &CallParts,
-    window: (Ns, Ns),
-    found: Option<&Found>,
+    scope: &Scope,
     each: bool,
 ) -> (Accounts, Option<Steps>, Costs) {
-    make(facts, parts, window, found, if each { Extent::Each } else { Extent::Accounts })
+    make(facts, parts, scope, if each { Extent::Each } else { Extent::Accounts })
 }
 
-/// What each root cost the GPUs of a trace within a window: as [`accounts`], without what only people need.
-pub(crate) fn costs(facts: &Facts<'_>, parts: &CallParts, window: (Ns, Ns), found: Option<&Found>) -> Costs {
-    make(facts, parts, window, found, Extent::Costs).2
+/// What each root cost the GPUs of a trace: as [`accounts`], without what only people need.
+pub(crate) fn costs(facts: &Facts<'_>, parts: &CallParts, scope: &Scope) -> Costs {
+    make(facts, parts, scope, Extent::Costs).2
 }
 
 fn make(
     facts: &Facts<'_>,
     parts: &CallParts,
-    window: (Ns, Ns),
-    found: Option<&Found>,
+    scope: &Scope,
     extent: Extent,
 ) -> (Accounts, Option<Steps>, Costs) {
+    let (window, found) = (scope.window, scope.steps.as_ref());
     let (each, for_people) = (extent == Extent::Each, extent != Extent::Costs);
     let trace = facts.trace;
     let activity = Activity::new(facts, parts);
@@ -288,7 +344,7 @@ fn make(
     };
     let streams =
         || timelines.iter().filter(|_| refused.is_none()).map(of_streams).unzip::<_, _, Vec<_>, Vec<_>>();
-    let chosen = spans.into_iter().map(|(first, last)| (first.max(window.0), last.min(window.1)));
+    let chosen = spans.iter().map(|(first, last)| ((*first).max(window.0), (*last).min(window.1)));
     let threads: Vec<_> =
         trace.threads.ids().zip(chosen).filter(|(_, (first, last))| for_people && first < last).collect();
     let of_these = |threads: &[(ThreadId, (Ns, Ns))]| {
@@ -326,6 +382,12 @@ fn make(
             charged_steps = Some((timeline, gpu.steps));
         }
     }
+    for rest in scope.rest().into_iter().filter(|_| each && scope.is_steady) {
+        for timeline in gaps::timelines(trace, rest, &collectives) {
+            idle.append(gpu(&blame, &timeline, &collectives, &[], true).idle);
+        }
+    }
+    idle.parts.sort_by_key(|part| (part.device, part.start));
     let steps = found.filter(|_| for_people).map(|found| steps::steps(&blame, found, charged_steps, each));
     let steps = steps.map(|(steps, roots)| {
         parts.steps = roots;
@@ -338,11 +400,26 @@ fn make(
     let streams = waiting.into_iter().flat_map(|waiting| waiting.streams).collect();
     let is_known = for_people && refused.is_none();
     let ranks = is_known.then(|| ranks::ranks(&blame, &timelines, &collectives, window)).flatten();
+    let steady = scope.is_steady.then_some(Steady { start_ns: window.0, end_ns: window.1 });
+    let started = scope.started.filter(|_| for_people);
+    let start_up = started.map(|started| start_up(&blame, &spans, started));
     (
-        Accounts { refused, gpus: accounts, threads, streams, ranks, idle },
+        Accounts { refused, steady, start_up, gpus: accounts, threads, streams, ranks, idle },
         steps,
-        Costs { rows, gpu_ns: known, worth_ns, parts, sites },
+        Costs { rows, gpu_ns: known, worth_ns, parts, window, sites },
     )
+}
+
+/// What a program's first thread did until a moment. `spans` are the times of all threads.
+fn start_up(blame: &Blame<'_>, spans: &[(Ns, Ns)], until: Ns) -> StartUp {
+    let facts = blame.facts;
+    let (first, last) = facts.trace.span().unwrap_or((until, until));
+    let calls = facts.calls_by_thread().iter().map(|calls| calls.first().map(|call| facts.start(*call)));
+    let calling = facts.trace.threads.ids().zip(calls).filter_map(|(thread, at)| Some((at?, thread)));
+    let before = calling.min().map(|(_, thread)| (thread, spans[thread.index()]));
+    let before = before.filter(|(_, span)| span.0 < until);
+    let thread = before.map(|(thread, span)| self::thread(blame, thread, (span.0, span.1.min(until))).0);
+    StartUp { duration_ns: (until - first).max(0), program_ns: last - first, thread }
 }
 
 /// The wait of each operation, by GPU; none if the account is refused.

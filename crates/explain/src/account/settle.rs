@@ -62,7 +62,8 @@ fn add_scaled(samples: &mut Vec<(SpotId, u64)>, weight: u64, others: &[(SpotId, 
 }
 
 fn is_asleep(cause: Cause) -> bool {
-    matches!(cause, Cause::Blocked | Cause::NoDemand)
+    // What writes files is known from the system call in which it sleeps.
+    matches!(cause, Cause::Blocked | Cause::NoDemand | Cause::FileWriting)
 }
 
 /// The scheduler counts for some milliseconds, and so does not tell when in a pause a thread slept. Where most of what was
@@ -119,7 +120,16 @@ fn places(row: Row, seen: &Samples, sites: &Sites) -> Vec<Row> {
     let candidates =
         [first, &row.seen, within(asleep), at_site(asleep), then, within(!asleep), at_site(!asleep)];
     let spots = candidates.into_iter().find(|spots| !spots.is_empty()).unwrap_or_default().to_vec();
-    divide(row, &spots, |root, spot| Root { culprit: culprit(root, site, spot, is_lock, sites), ..root })
+    divide(row, &spots, |root, spot| {
+        let known = spot.or(sites.row(site).spot).and_then(|spot| sites.cause(spot));
+        let cause = known.filter(|_| is_own_time(root.cause)).unwrap_or(root.cause);
+        Root { cause, culprit: culprit(root, site, spot, is_lock, sites), ..root }
+    })
+}
+
+/// Whether the cause is only that the thread ran or slept, or not even that: known work says more.
+fn is_own_time(cause: Cause) -> bool {
+    matches!(cause, Cause::Blocked | Cause::HostCode | Cause::KernelBuild | Cause::NotRecorded)
 }
 
 /// A row of one site, with its pauses.
@@ -131,8 +141,8 @@ fn between(row: Row, site: SiteId, sites: &Sites) -> Row {
 
 /// Whether the time is the thread's own outside calls, and not a lock's.
 fn is_outside(cause: Cause) -> bool {
-    use Cause::{Blocked, HostCode, KernelBuild, NoCpu, NoDemand, NotRecorded};
-    matches!(cause, Blocked | NoDemand | NoCpu | KernelBuild | HostCode | NotRecorded)
+    use Cause::{Blocked, FileWriting, HostCode, KernelBuild, NoCpu, NoDemand, NotRecorded};
+    matches!(cause, Blocked | NoDemand | FileWriting | NoCpu | KernelBuild | HostCode | NotRecorded)
 }
 
 fn culprit(root: Root, site: SiteId, spot: Option<SpotId>, is_lock: bool, sites: &Sites) -> Culprit {
@@ -158,10 +168,12 @@ fn divide(row: Row, spots: &[(SpotId, u64)], root: impl Fn(Root, Option<SpotId>)
         rest -= ns;
         let waiters = row.waiters.iter().map(|(thread, ns)| (*thread, part(*ns, *count, all))).collect();
         let chained = part(row.chained, *count, all);
+        let longest = row.longest.map(|(ns, start)| (part(ns, *count, all), start));
         rows.push(Row {
             root: root(row.root, Some(*spot)),
             ns,
             chained,
+            longest,
             waiters,
             seen: Vec::new(),
             between: row.between.iter().map(|of| Between { ns, ..*of }).collect(),

@@ -1,22 +1,24 @@
 //! Where threads are outside calls. A site is all pauses of a thread between the same two calls: 100 samples a second tell
 //! little of one pause of a millisecond, and much of a thousand. Without samples, the stack of the call that ends a pause
-//! tells its place, else the ranges around it.
+//! tells its place, else the ranges around it. A thread that runs none of the program's own code is where the program's thread waits
+//! meanwhile: that asked for its work.
 
 use super::activity::{Activity, Segment};
 use super::outside::{Outside, Pause};
 use super::roots::add_to;
-use crate::Place;
 use crate::facts::Facts;
-use crate::places::{marked, place_of_stack};
-use crate::rules::kernel_build::{OFTEN, may_build};
+use crate::marks::{Mark, Marks};
+use crate::places::{is_own_line, marked, place_of_stack};
+use crate::rules::kernel_build::{LEAST, OFTEN, may_build};
 use crate::weights::{Depth, SAMPLE, weights};
+use crate::{Cause, Place};
 use rustc_hash::{FxHashMap, FxHashSet};
 use trace::{CallId, Ns, ProcessId, StackId, Sym, ThreadId, ThreadState, Trace};
 
 /// A row of [`Sites`].
 pub(crate) type SiteId = u32;
 
-/// A place: a row of [`Sites::place`].
+/// A place, and what is done there: a row of [`Sites::place`].
 pub(crate) type SpotId = u32;
 
 /// The pauses of a thread between the same two calls, or all times of a thread that are no pauses.
@@ -28,6 +30,8 @@ pub(super) struct Site {
     pub next: Sym,
     /// In how many of the pauses a kernel may be built.
     builds: usize,
+    /// What builds kernels, if the stack of the call that ends the pauses shows it.
+    builder: Option<Mark>,
     /// Whether it is no pause: the thread went from one call to the next at once.
     pub is_short: bool,
     /// The place, as far as something other than samples tells it.
@@ -47,6 +51,7 @@ pub(super) const ENOUGH: u64 = 8 * SAMPLE;
 pub(super) struct Seen {
     at: Ns,
     pub spot: Option<SpotId>,
+    pub stack: StackId,
     pub asleep: bool,
     /// How much it counts for among the samples of its site.
     pub weight: u64,
@@ -54,7 +59,7 @@ pub(super) struct Seen {
 
 /// The sites of all threads.
 pub(super) struct Sites {
-    places: Vec<Place>,
+    places: Vec<Spot>,
     /// First one for each thread, for what are no pauses.
     sites: Vec<Site>,
     /// By thread and the pause's start.
@@ -63,6 +68,8 @@ pub(super) struct Sites {
     samples: Vec<Vec<Seen>>,
     /// The places of stacks.
     spots: FxHashMap<StackId, SpotId>,
+    /// The stacks of the calls that loaded what was built, with the places of the builds.
+    loads: Vec<(SpotId, StackId)>,
 }
 
 /// What pauses of one site have in common.
@@ -80,6 +87,7 @@ impl Sites {
     pub fn new(trace: &Trace, activity: &Activity<'_>, outside: &mut Outside) -> Sites {
         let mut naming = Naming::new(trace);
         let mut samples = samples_by_thread(&mut naming);
+        ask(activity, &mut naming, &mut samples);
         let mut building = Building { trace, naming, sites: shorts(trace), known: FxHashMap::default() };
         let mut of = FxHashMap::default();
         let (mut moments, mut pauses, mut within) = (Vec::new(), Vec::new(), Vec::new());
@@ -116,7 +124,7 @@ impl Sites {
             let (thread, at, around) = pauses[untold[moment]];
             let start = outside.pauses(thread)[at].start;
             if let Some(place) = marked.place {
-                let spot = building.naming.named(place);
+                let spot = building.naming.of_ranges(place);
                 of.insert((thread, start), building.between(thread, around, Some(spot)));
             }
             let range = marked.range.map(|range| trace.text(trace.ranges.name[range.index()]));
@@ -125,15 +133,27 @@ impl Sites {
             }
         });
         let Building { mut naming, mut sites, .. } = building;
-        for (thread, at, _) in pauses {
+        for (thread, at, _) in pauses.iter().copied() {
             let pause = &outside.pauses(thread)[at];
             if let Some(site) = of.get(&(thread, pause.start)) {
                 let site = &mut sites[*site as usize];
-                site.builds += usize::from(may_build(pause.end - pause.start, trace.text(site.next)));
+                site.builds += usize::from(is_like_build(trace, site, pause));
+            }
+        }
+        let mut loads = Vec::new();
+        for (thread, at, [_, next]) in pauses {
+            let pause = outside.pauses(thread)[at];
+            let site = of.get(&(thread, pause.start)).map(|site| &sites[*site as usize]);
+            if let Some(site) = site.filter(|site| builds(trace, site, &pause)) {
+                let by = site.builder.unwrap_or(Mark::BUILD);
+                build(&mut naming, by, &mut samples[thread.index()], &pause);
+                let stack = next.some().map_or(StackId::NONE, |call| trace.calls.stack[call.index()]);
+                let spot = stack.some().and_then(|stack| naming.of_stack(stack));
+                loads.extend(spot.map(|spot| (naming.building(spot, by), stack)));
             }
         }
         let spots = held_spots(&mut naming);
-        Sites { places: naming.places, sites, of, samples, spots }
+        Sites { places: naming.places, sites, of, samples, spots, loads }
     }
 
     /// The site of a segment outside calls.
@@ -145,27 +165,43 @@ impl Sites {
 
     /// Whether a kernel is built in a pause: there are many like it.
     pub fn is_build(&self, trace: &Trace, site: SiteId, pause: &Pause) -> bool {
-        let site = self.row(site);
-        site.builds >= OFTEN && may_build(pause.end - pause.start, trace.text(site.next))
+        builds(trace, self.row(site), pause)
     }
 
     pub fn row(&self, site: SiteId) -> &Site {
         &self.sites[site as usize]
     }
 
-    /// Where a thread was in its calls of a function: the place of each sample in one.
-    pub fn in_calls(&self, facts: &Facts<'_>, thread: ThreadId, name: Sym) -> impl Iterator<Item = SpotId> {
+    /// Where a thread was in its calls of a function that lie in a time: the samples in them.
+    pub fn in_calls(
+        &self,
+        facts: &Facts<'_>,
+        thread: ThreadId,
+        name: Sym,
+        (from, to): (Ns, Ns),
+    ) -> impl Iterator<Item = &Seen> {
         let calls = &facts.calls_by_thread()[thread.index()];
-        self.samples[thread.index()].iter().filter_map(move |seen| {
+        self.samples(thread, from, to).iter().filter(move |seen| {
             let after = calls.partition_point(|call| facts.start(*call) <= seen.at);
-            let call = *calls.get(after.checked_sub(1)?)?;
-            let is_in = seen.at < facts.end(call) && facts.trace.calls.name[call.index()] == name;
-            seen.spot.filter(|_| is_in)
+            after.checked_sub(1).is_some_and(|last| {
+                let call = calls[last];
+                seen.at < facts.end(call) && facts.trace.calls.name[call.index()] == name
+            })
         })
     }
 
     pub fn place(&self, spot: SpotId) -> &Place {
-        &self.places[spot as usize]
+        &self.places[spot as usize].place
+    }
+
+    /// The cause of what is done at a place, if that is known work.
+    pub fn cause(&self, spot: SpotId) -> Option<Cause> {
+        self.places[spot as usize].mark.map(Mark::cause)
+    }
+
+    /// What is done at a place, if that is known work.
+    pub fn mark(&self, spot: SpotId) -> Option<Mark> {
+        self.places[spot as usize].mark
     }
 
     /// The samples of a thread in `[from, to)`.
@@ -179,9 +215,33 @@ impl Sites {
         &samples[first..first + count]
     }
 
+    /// The stacks of the calls that loaded what was built at a place.
+    pub fn loads(&self, spot: SpotId) -> impl Iterator<Item = StackId> {
+        self.loads.iter().filter(move |load| load.0 == spot).map(|load| load.1)
+    }
+
     /// The place of a stack of a recorded wait.
     pub fn of_stack(&self, stack: StackId) -> Option<SpotId> {
         self.spots.get(&stack).copied()
+    }
+}
+
+/// Whether a kernel is built in a pause of a site: what builds it is in the stack, or there are many like it.
+fn builds(trace: &Trace, site: &Site, pause: &Pause) -> bool {
+    (site.builds >= OFTEN || site.builder.is_some()) && is_like_build(trace, site, pause)
+}
+
+/// Whether a kernel may be built in a pause of a site.
+fn is_like_build(trace: &Trace, site: &Site, pause: &Pause) -> bool {
+    let length = pause.end - pause.start;
+    may_build(length, trace.text(site.next)) || length >= LEAST && site.builder.is_some()
+}
+
+/// Lets the samples in a pause be of a build, where they do not say more.
+fn build(naming: &mut Naming<'_>, by: Mark, samples: &mut [Seen], pause: &Pause) {
+    let first = samples.partition_point(|seen| seen.at < pause.start);
+    for seen in samples[first..].iter_mut().take_while(|seen| seen.at < pause.end) {
+        seen.spot = seen.spot.map(|spot| naming.building(spot, by));
     }
 }
 
@@ -192,6 +252,7 @@ fn shorts(trace: &Trace) -> Vec<Site> {
         last: Sym::default(),
         next: Sym::default(),
         builds: 0,
+        builder: None,
         is_short: true,
         spot: None,
         seen: Default::default(),
@@ -222,11 +283,48 @@ fn samples_by_thread(naming: &mut Naming<'_>) -> Vec<Vec<Seen>> {
                 sample.state,
                 ThreadState::Blocked | ThreadState::Uninterruptible | ThreadState::Stopped
             );
-            by_thread[thread.index()].push(Seen { at: sample.at, spot, asleep, weight: SAMPLE });
+            let (at, stack) = (sample.at, sample.stack);
+            by_thread[thread.index()].push(Seen { at, spot, stack, asleep, weight: SAMPLE });
         }
     }
     by_thread.iter_mut().for_each(|samples| samples.sort_by_key(|seen| seen.at));
     by_thread
+}
+
+/// How far apart the samples of two threads may be that are taken for one moment, ns: two looks at the default rate.
+const NEAR: Ns = 20_000_000;
+
+/// Lets the samples of threads in code that is not the program's have the line at which the program's own thread waits meanwhile.
+fn ask(activity: &Activity<'_>, naming: &mut Naming<'_>, samples: &mut [Vec<Seen>]) {
+    let trace = naming.trace;
+    let own = |naming: &Naming<'_>, seen: &Seen| seen.spot.filter(|spot| naming.is_own(*spot));
+    let mut first = FxHashMap::<ProcessId, (usize, ThreadId)>::default();
+    for (thread, samples) in trace.threads.ids().zip(&*samples) {
+        let count = samples.iter().filter(|seen| own(naming, seen).is_some()).count();
+        let most = first.entry(trace.process_of_thread(thread)).or_insert((0, ThreadId::NONE));
+        *most = if count > most.0 { (count, thread) } else { *most };
+    }
+    for (process, (_, asking)) in first.into_iter().filter(|(_, (count, _))| *count > 0) {
+        let waits = |seen: &&Seen| seen.asleep || activity.is_in_call(asking, seen.at);
+        let asking_samples: Vec<Seen> = samples[asking.index()].iter().filter(waits).copied().collect();
+        let others = trace.threads.ids().filter(|thread| trace.process_of_thread(*thread) == process);
+        for thread in others.filter(|thread| *thread != asking) {
+            for seen in &mut samples[thread.index()] {
+                let is_vague = own(naming, seen).is_none() && seen.stack.is_some();
+                let asked = is_vague.then(|| near(&asking_samples, seen.at)).flatten();
+                if let Some(spot) = asked.and_then(|asked| own(naming, asked)) {
+                    seen.spot = Some(naming.asked(spot, seen.stack));
+                }
+            }
+        }
+    }
+}
+
+/// The sample nearest to a moment.
+fn near(samples: &[Seen], at: Ns) -> Option<&Seen> {
+    let next = samples.partition_point(|seen| seen.at < at);
+    let around = samples[next.saturating_sub(1)..].iter().take(2);
+    around.min_by_key(|seen| (seen.at - at).abs()).filter(|seen| (seen.at - at).abs() <= NEAR)
 }
 
 /// Whether a function of Python does nothing but wait: for a time, another thread, or input.
@@ -268,8 +366,10 @@ impl Building<'_> {
         *self.known.entry(key).or_insert_with(|| {
             let process = naming.trace.process_of_thread(thread);
             let spot = spot.or_else(|| naming.of_stack(stack.some()?));
+            let builder = naming.marks.of_stack(naming.trace, stack);
+            let builder = builder.filter(|mark| mark.cause() == Cause::KernelBuild);
             let seen = Default::default();
-            sites.push(Site { process, last, next, builds: 0, is_short: false, spot, seen });
+            sites.push(Site { process, last, next, builds: 0, builder, is_short: false, spot, seen });
             (sites.len() - 1) as SiteId
         })
     }
@@ -324,32 +424,66 @@ impl Building<'_> {
     }
 }
 
+/// A place, and the known work that is done there.
+#[derive(Clone, PartialEq, Eq, Hash)]
+struct Spot {
+    place: Place,
+    mark: Option<Mark>,
+}
+
 /// Names the places of stacks, each once.
 struct Naming<'a> {
     trace: &'a Trace,
-    places: Vec<Place>,
-    known: FxHashMap<Place, SpotId>,
+    places: Vec<Spot>,
+    known: FxHashMap<Spot, SpotId>,
     stacks: FxHashMap<StackId, Option<SpotId>>,
+    marks: Marks,
 }
 
 impl<'a> Naming<'a> {
     fn new(trace: &'a Trace) -> Naming<'a> {
-        Naming { trace, places: Vec::new(), known: FxHashMap::default(), stacks: FxHashMap::default() }
+        let (known, stacks, marks) = (FxHashMap::default(), FxHashMap::default(), Marks::default());
+        Naming { trace, places: Vec::new(), known, stacks, marks }
     }
 
     fn of_stack(&mut self, stack: StackId) -> Option<SpotId> {
         if let Some(known) = self.stacks.get(&stack) {
             return *known;
         }
-        let spot = place_of_stack(self.trace, stack).map(|place| self.named(place));
+        let mark = self.marks.of_stack(self.trace, stack);
+        let spot = place_of_stack(self.trace, stack).map(|place| self.named(Spot { place, mark }));
         self.stacks.insert(stack, spot);
         spot
     }
 
-    fn named(&mut self, place: Place) -> SpotId {
+    /// What a thread does for the one at a place, by its own stack.
+    fn asked(&mut self, by: SpotId, stack: StackId) -> SpotId {
+        let Spot { place, mark } = self.places[by as usize].clone();
+        let own = self.marks.of_stack(self.trace, stack);
+        self.named(Spot { place, mark: own.or(mark) })
+    }
+
+    /// As a place, where a kernel is built, unless other work is known to be done there.
+    fn building(&mut self, spot: SpotId, by: Mark) -> SpotId {
+        let Spot { place, mark } = self.places[spot as usize].clone();
+        self.named(Spot { place, mark: mark.or(Some(by)) })
+    }
+
+    /// What ranges say of a place.
+    fn of_ranges(&mut self, place: Place) -> SpotId {
+        let mark = Mark::of_range(&place.function);
+        self.named(Spot { place, mark })
+    }
+
+    /// Whether a place is a line of the program's own.
+    fn is_own(&self, spot: SpotId) -> bool {
+        is_own_line(&self.places[spot as usize].place)
+    }
+
+    fn named(&mut self, spot: Spot) -> SpotId {
         let next = self.places.len() as SpotId;
-        *self.known.entry(place).or_insert_with_key(|place| {
-            self.places.push(place.clone());
+        *self.known.entry(spot).or_insert_with_key(|spot| {
+            self.places.push(spot.clone());
             next
         })
     }

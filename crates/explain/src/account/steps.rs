@@ -97,10 +97,9 @@ pub(super) fn steps(
         let (name, busy_ns) = (name(at), step.busy);
         OneStep { name, start_ns, duration_ns: end - start_ns, busy_ns, idle: step.causes() }
     };
-    let settled = &steps[outliers.warm_up..];
     let total = Step {
-        busy: settled.iter().map(|step| step.busy).sum(),
-        idle: sums(settled.iter().flat_map(|step| step.idle.iter().copied())),
+        busy: steps.iter().map(|step| step.busy).sum(),
+        idle: sums(steps.iter().flat_map(|step| step.idle.iter().copied())),
     };
     let (slow, of_slow) = outliers.slow.iter().map(slow).unzip();
     let account = Steps {
@@ -110,8 +109,8 @@ pub(super) fn steps(
         tid: trace.threads.tid[found.thread.index()],
         device: device.map(|device| trace.devices.ordinal[device.index()]),
         count: steps.len() as u64,
-        warm_up: outliers.warm_up as u64,
-        mean_ns: total.time(blame, found).duration_ns / settled.len().max(1) as Ns,
+        warm_up: found.warm_up as u64,
+        mean_ns: total.time(blame, found).duration_ns / steps.len().max(1) as Ns,
         median_ns: outliers.median_ns,
         spread_ns: outliers.spread_ns,
         median: median.time(blame, found),

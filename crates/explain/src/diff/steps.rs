@@ -46,7 +46,7 @@ pub(super) fn steps(sides: &Sides<'_>) -> Option<StepsChange> {
     })
 }
 
-/// The rows of the mean step, without the first ones. Each sum of rows is rounded, and not each row, so that they add up to the mean.
+/// The rows of the mean step. Each sum of rows is rounded, and not each row, so that they add up to the mean.
 fn mean(steps: &Steps, refused: bool) -> Rows {
     let total = &steps.total;
     let mut rows = match refused {
@@ -54,7 +54,7 @@ fn mean(steps: &Steps, refused: bool) -> Rows {
         false => accounts::rows(&total.idle),
     };
     rows.push((What::Busy, None, String::new(), total.busy_ns));
-    let count = Ns::try_from(steps.count - steps.warm_up).unwrap_or(Ns::MAX).max(1);
+    let count = Ns::try_from(steps.count).unwrap_or(Ns::MAX).max(1);
     let mut sum = 0;
     for row in &mut rows {
         let before = sum / count;

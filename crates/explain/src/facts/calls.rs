@@ -162,6 +162,11 @@ impl Facts<'_> {
         self.calls.selected.range(thread, Ns::MIN, Ns::MAX)
     }
 
+    /// Lets only what happened in a time appear as a waiter.
+    pub fn choose_time(&mut self, (from, to): (Ns, Ns)) {
+        self.calls.selected.set_time(from, to);
+    }
+
     /// Whether this may appear as a waiter.
     pub fn is_chosen(&self, stretch: Stretch) -> bool {
         let trace = self.trace;

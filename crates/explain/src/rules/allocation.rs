@@ -4,7 +4,7 @@ use super::Holders;
 use crate::cause::{About, Bound, Family, Nature, State, Statement};
 use crate::class::Class;
 use crate::facts::Facts;
-use crate::fixes::POOL_ALLOCATOR;
+use crate::fixes::{PINNED_KEPT, POOL_ALLOCATOR};
 use crate::grounds::Grounds;
 use crate::parts::{Fact, Parts, Reason};
 use crate::sentence::sentence;
@@ -19,7 +19,7 @@ pub(super) static ABOUT: About = About {
     family: Family::Setup,
     nature: Nature::Lost,
     evidence: &[Evidence::Timing],
-    fixes: &[POOL_ALLOCATOR],
+    fixes: &[POOL_ALLOCATOR, PINNED_KEPT],
     state: State::Rule(state),
 };
 
@@ -27,7 +27,7 @@ fn state(_: &Grounds<'_>) -> Statement {
     Statement {
         because: sentence!["nothing in the trace made the calls wait"],
         why: "mapping, pinning and unmapping memory takes time in proportion to its size",
-        fixes: vec![POOL_ALLOCATOR],
+        fixes: vec![POOL_ALLOCATOR, PINNED_KEPT],
     }
 }
 

@@ -1,17 +1,18 @@
-//! `host-code`: threads run code of their own.
+//! `host-code`: threads run code outside CUDA calls: the program's own, or a library's.
 
 use crate::Evidence;
 use crate::cause::{About, Bound, Family, Nature, State};
+use crate::fixes::FOREACH;
 
 pub(super) static ABOUT: About = About {
     id: "host-code",
-    meaning: "a thread runs the program's own code, outside CUDA calls",
-    brief: "the program's own code runs",
+    meaning: "a thread runs code of the program's or of a library, outside CUDA calls",
+    brief: "host code runs, outside CUDA calls",
     bound: Bound::Host,
     family: Family::Host,
     nature: Nature::Lost,
     evidence: &[Evidence::Sample, Evidence::Record],
-    fixes: &[],
+    fixes: &[FOREACH],
     state: State::Account {
         because: &[
             "the scheduler's numbers show that the thread ran; samples show where",

@@ -3,6 +3,8 @@
 use crate::Evidence;
 use crate::cause::{About, Bound, Family, Nature, State};
 use crate::fixes::EAGER_LOADING;
+use crate::forms::forms;
+use crate::{At, Fix};
 use trace::Ns;
 
 pub(super) static ABOUT: About = About {
@@ -13,14 +15,28 @@ pub(super) static ABOUT: About = About {
     family: Family::Setup,
     nature: Nature::Lost,
     evidence: &[Evidence::Sample, Evidence::Record],
-    fixes: &[EAGER_LOADING],
+    fixes: &[FIXED_SHAPES, EAGER_LOADING],
     state: State::Account {
         because: &[
-            "the scheduler's numbers show that the thread ran before each of many calls that load code",
+            "samples of the thread lie in a compiler, or it ran before each of many calls that load code",
             "the profiler recorded that the thread ran before each of many calls that load code",
         ],
         why: "a kernel for each new shape or type is compiled, or read and unpacked, when it is first needed",
     },
+};
+
+const FIXED_SHAPES: Fix = Fix {
+    id: "fixed-shapes",
+    text: "let few shapes and constants occur: pad or bucket them, a static cache, arguments instead of constants, or a library that \
+           builds nothing for each",
+    safety: "safe if the results do not depend on the padding",
+    change: None,
+    at: At::Waiter,
+    forms: forms![
+        PyTorch: "fixed-shapes.pytorch.py",
+        CuPy: "fixed-shapes.cupy.py",
+        Jax: "fixed-shapes.jax.py",
+    ],
 };
 
 /// So many pauses of a site must be of this kind: a first use happens once, and what a program does before it need not be for it. GPT-2 of
@@ -28,7 +44,7 @@ pub(super) static ABOUT: About = About {
 pub(crate) const OFTEN: usize = 8;
 
 /// The shortest such pause, ns: a choice.
-const LEAST: Ns = 1_000_000;
+pub(crate) const LEAST: Ns = 1_000_000;
 
 /// Whether a kernel may be built in a pause of this length before a call of this name: one that loads code.
 pub fn may_build(pause_ns: Ns, next: &str) -> bool {

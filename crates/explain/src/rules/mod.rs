@@ -9,10 +9,14 @@ pub(crate) mod blocked;
 pub(crate) mod collective_wait;
 pub(crate) mod connection_aliasing;
 pub(crate) mod copy_engine_busy;
+pub(crate) mod data_loading;
 pub(crate) mod dependency;
 pub(crate) mod driver_lock;
 pub(crate) mod explicit_sync;
+pub(crate) mod feeding;
+pub(crate) mod file_writing;
 pub(crate) mod first_use;
+pub(crate) mod garbage_collection;
 pub(crate) mod gil;
 pub(crate) mod gpu_full;
 pub(crate) mod hidden_sync;
@@ -84,6 +88,10 @@ causes! {
     blocked: Blocked,
     no_cpu: NoCpu,
     kernel_build: KernelBuild,
+    data_loading: DataLoading,
+    feeding: Feeding,
+    file_writing: FileWriting,
+    garbage_collection: GarbageCollection,
     host_code: HostCode,
     no_demand: NoDemand,
     own_work: OwnWork,

@@ -2,17 +2,17 @@
 
 use crate::Evidence;
 use crate::cause::{About, Bound, Family, Nature, State};
-use crate::fixes::GRAPH;
+use crate::fixes::{FOREACH, GRAPH};
 
 pub(super) static ABOUT: About = About {
     id: "own-work",
     meaning: "what a call costs when nothing is in its way",
-    brief: "the calls' own work",
+    brief: "CUDA calls take their usual time",
     bound: Bound::Host,
     family: Family::Calls,
     nature: Nature::Lost,
     evidence: &[Evidence::Timing],
-    fixes: &[GRAPH],
+    fixes: &[FOREACH, GRAPH],
     state: State::Account {
         because: &["nothing in the trace made the calls wait"],
         why: "each launch costs the host some microseconds; a GPU that is faster waits for the next",

@@ -32,7 +32,7 @@ pub(super) fn find(facts: &Facts<'_>, (from, to): (Ns, Ns)) -> Option<Found> {
         return None;
     }
     let name = trace.text(trace.calls.name[calls[0].index()]).to_owned();
-    Some(Found { name, source: StepSource::GraphLaunches, thread, times, names: Vec::new() })
+    Some(Found { name, source: StepSource::GraphLaunches, thread, times, names: Vec::new(), warm_up: 0 })
 }
 
 fn launches_graph(name: &str) -> bool {

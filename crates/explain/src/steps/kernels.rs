@@ -62,6 +62,7 @@ pub(super) fn find(facts: &Facts<'_>, (from, to): (Ns, Ns)) -> Option<Found> {
         thread,
         times,
         names: Vec::new(),
+        warm_up: 0,
     })
 }
 

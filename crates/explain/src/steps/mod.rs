@@ -42,8 +42,7 @@ pub struct Steps {
     pub device: Option<i64>,
     /// Number of steps.
     pub count: u64,
-    /// How many of the first ones the program needs to settle: with some that take much longer than the others. They are in
-    /// `count`, and not in `mean_ns`, `total` and `slow`.
+    /// How many steps the program had before these, to settle: some of them took much longer.
     pub warm_up: u64,
     /// The mean duration, ns. Its inverse is the program's rate.
     pub mean_ns: Ns,
@@ -53,9 +52,9 @@ pub struct Steps {
     pub spread_ns: Ns,
     /// The median step.
     pub median: StepTime,
-    /// All steps together, without the first ones.
+    /// All steps together.
     pub total: StepTime,
-    /// Slow steps, the longest first, without the first ones.
+    /// Slow steps, the longest first.
     pub slow: Vec<SlowStep>,
     /// All steps in order, for outputs that draw them; empty unless [`crate::explain_each`] made it.
     #[serde(skip)]
@@ -108,7 +107,7 @@ pub struct SlowStep {
 /// Fewest steps that show a usual one.
 const FEWEST: usize = 5;
 
-/// The steps that were found, in order and apart.
+/// The steps that were found, in order and apart, without those of a warm-up.
 pub(crate) struct Found {
     pub name: String,
     pub source: StepSource,
@@ -117,9 +116,31 @@ pub(crate) struct Found {
     pub times: Vec<(Ns, Ns)>,
     /// The name of each, if they have some.
     pub names: Vec<Sym>,
+    /// How many of the first ones were left out, since slow ones are frequent among them.
+    pub warm_up: usize,
 }
 
 impl Found {
+    /// The steps after the warm-up.
+    fn settled(mut self) -> Found {
+        self.warm_up = warm_up(&Outliers::of(&self.times).slow, self.times.len());
+        self.times.drain(..self.warm_up);
+        self.names.drain(..self.warm_up.min(self.names.len()));
+        self
+    }
+
+    /// The steps in `[from, to)`; `None` if they are too few.
+    pub fn within(mut self, from: Ns, to: Ns) -> Option<Found> {
+        let first = self.times.partition_point(|(start, _)| *start < from);
+        let last = self.times.partition_point(|(_, end)| *end <= to).max(first);
+        self.warm_up += first;
+        self.times = self.times[first..last].to_vec();
+        if !self.names.is_empty() {
+            self.names = self.names[first..last].to_vec();
+        }
+        (first == 0 || self.times.len() >= FEWEST).then_some(self)
+    }
+
     /// Whether a range of this name is a step.
     pub fn is_one(&self, trace: &Trace, name: &str) -> bool {
         let of_first = self.names.first().map(|first| without_numbers(trace.text(*first)));
@@ -133,6 +154,7 @@ pub(crate) fn find(facts: &Facts<'_>, window: (Ns, Ns)) -> Option<Found> {
         .map(|found| ranges::until_done(facts.trace, window, found))
         .or_else(|| graphs::find(facts, window))
         .or_else(|| kernels::find(facts, window))
+        .map(Found::settled)
 }
 
 /// The median of steps, and which of them are slow.
@@ -141,10 +163,8 @@ pub(crate) struct Outliers {
     pub median: usize,
     pub median_ns: Ns,
     pub spread_ns: Ns,
-    /// The longest first, without those of the warm-up.
+    /// The longest first.
     pub slow: Vec<usize>,
-    /// The first steps, as far as slow ones are frequent among them.
-    pub warm_up: usize,
 }
 
 /// Steps from one slow step to the next while a program warms up: it compiles or first uses something in each of them, or tries
@@ -166,11 +186,8 @@ impl Outliers {
             took > median_ns + median_ns / 2 && took > self::took(times[third]) + 3 * spread_ns
         };
         let is_enough = times.len() >= FEWEST;
-        let mut slow: Vec<usize> =
-            order.iter().rev().copied().take_while(|at| is_enough && is_slow(at)).collect();
-        let warm_up = warm_up(&slow, times.len());
-        slow.retain(|at| *at >= warm_up);
-        Outliers { median, median_ns, spread_ns, slow, warm_up }
+        let slow = order.iter().rev().copied().take_while(|at| is_enough && is_slow(at)).collect();
+        Outliers { median, median_ns, spread_ns, slow }
     }
 
     /// Whether most steps are alike: half of the durations are within half of the median.

@@ -110,6 +110,7 @@ fn gather(trace: &Trace, window: (Ns, Ns), patterns: &Patterns<'_>, group: &Grou
         thread: group.thread,
         times: rows.iter().map(|row| (row.0, row.1)).collect(),
         names: rows.iter().map(|row| row.2).collect(),
+        warm_up: 0,
     })
 }
 

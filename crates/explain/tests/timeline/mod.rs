@@ -22,6 +22,7 @@
 //! limit 2 0 10 4 1500 6                                process 2 may use 4 processors, 1.5 of them on average, and
 //!                                                      was throttled for 6 µs
 //! sample A 7 running main work                         A ran `work`, called by `main`
+//! sample A 7 running train.py#main torch/a.py#f        A ran `f` of a file's first line, called by the one of another file
 //! locks watched
 //! threads inferred
 //! tracer T                                             T is the tracer's own thread
@@ -246,12 +247,20 @@ impl Builder {
             return *known;
         }
         let caller = self.stack(callers);
-        let function = self.trace.strings.intern(name);
-        let module = self.trace.strings.intern("libapp.so");
-        let frame = self.trace.frames.push(Frame { function, module, ..Frame::default() });
+        let frame = match name.split_once('#') {
+            Some((file, name)) => {
+                Frame { file: self.trace.strings.intern(file), line: 1, ..self.frame(name) }
+            }
+            None => Frame { module: self.trace.strings.intern("libapp.so"), ..self.frame(name) },
+        };
+        let frame = self.trace.frames.push(frame);
         let stack = self.trace.stacks.push(Stack { frame, caller });
         self.stacks.insert(key, stack);
         stack
+    }
+
+    fn frame(&mut self, function: &str) -> Frame {
+        Frame { function: self.trace.strings.intern(function), ..Frame::default() }
     }
 
     fn party(&mut self, word: &str) -> ThreadId {

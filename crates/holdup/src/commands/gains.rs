@@ -6,8 +6,8 @@ use explain::{Explanation, NoGains};
 use std::sync::Mutex;
 use trace::{Selection, Trace};
 
-/// Predicts what the fixes of an explanation would gain, each alone, if that is asked for, or quick. A prediction is for the whole
-/// program: with a selection there is none.
+/// Predicts what the fixes of an explanation would gain, each alone, if that is asked for, or quick. A prediction is for what the
+/// program repeats, or for all of it: with a selection there is none.
 pub fn predict(trace: &Trace, explanation: &mut Explanation, selection: &Selection, wanted: Gains) {
     let changes = explanation.changes();
     if changes.is_empty() || wanted == Gains::Never {
@@ -25,7 +25,8 @@ pub fn predict(trace: &Trace, explanation: &mut Explanation, selection: &Selecti
                     bar.update(id, 0, None);
                 }
             };
-            explanation.gains = replay::gains(trace, &changes, &progress);
+            let steady = explanation.accounts.steady.as_ref().map(|steady| (steady.start_ns, steady.end_ns));
+            explanation.gains = replay::gains(trace, &changes, steady, &progress);
             return;
         }
     };

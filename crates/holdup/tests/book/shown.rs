@@ -68,6 +68,26 @@ pub const CAUSES: &[Shown] = &[
         "holdup record -o kernel-build.holdup python examples/threads.py kernel-build",
         "holdup stats kernel-build.holdup",
     ),
+    recorded(
+        "data-loading",
+        "holdup record -o data-loading.holdup python examples/threads.py data-loading",
+        "holdup stats data-loading.holdup",
+    ),
+    recorded(
+        "feeding",
+        "holdup record -o feeding.holdup python examples/threads.py feeding",
+        "holdup stats feeding.holdup",
+    ),
+    recorded(
+        "file-writing",
+        "holdup record -o file-writing.holdup python examples/threads.py file-writing",
+        "holdup stats file-writing.holdup",
+    ),
+    recorded(
+        "garbage-collection",
+        "holdup record -o garbage-collection.holdup python examples/threads.py garbage-collection",
+        "holdup stats garbage-collection.holdup",
+    ),
     finding("host-code", "holdup explain --all examples/pytorch-d2h-stall-operators.json.gz"),
     recorded(
         "no-demand",

@@ -17,7 +17,7 @@ fn all() -> BTreeSet<&'static str> {
 }
 
 fn gains(trace: &Trace, changes: &BTreeSet<&'static str>) -> Gains {
-    replay::gains(trace, changes, &|_| {})
+    replay::gains(trace, changes, None, &|_| {})
 }
 
 /// Where memory can be pinned, `pinned-reused` gains more than this, and a trace does not say where it can: no finding offers it.

@@ -38,7 +38,7 @@ fn a_librarys_calls_change_no_prediction() {
         let plain = import::open(&example, &mut |_| {}).unwrap();
         let wanted: BTreeSet<&'static str> = replay::FIXES.iter().map(|fix| fix.id).collect();
         let [plain, within] = [plain.clone(), with_library(&plain)].map(|trace| {
-            let gains = replay::gains(&trace, &wanted, &|_| {});
+            let gains = replay::gains(&trace, &wanted, None, &|_| {});
             let of = gains.of.iter().map(|(id, gain)| (*id, gain.share, gain.low, gain.high));
             (of.collect::<Vec<_>>(), format!("{:?}", gains.absent))
         });

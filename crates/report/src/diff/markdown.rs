@@ -40,7 +40,7 @@ pub fn markdown(comparison: &Comparison, all: bool) -> String {
 }
 
 fn facts(trace: &Summary) -> String {
-    let time = units::span(trace.selected_ns.unwrap_or(trace.duration_ns));
+    let time = units::duration(trace.selected_ns.unwrap_or(trace.duration_ns));
     let (calls, ops) = (units::count(trace.calls), units::count(trace.ops));
     escape::markdown(&format!("{} · {time} · {calls} calls · {ops} GPU ops", trace.path)).to_string()
 }

@@ -68,6 +68,7 @@ fn remarks(comparison: &Comparison) -> Vec<String> {
     if before != after {
         remarks.push(format!("recorded by different tools: {before} before, {after} after"));
     }
+    remarks.extend(other_work(comparison));
     for side in Side::ALL {
         let lacks = comparison.diff.lacks.iter().filter(|lack| lack.side == *side);
         let lacks: Vec<&str> = lacks.map(|lack: &Lack| kept(lack.what)).collect();
@@ -81,6 +82,30 @@ fn remarks(comparison: &Comparison) -> Vec<String> {
         }
     }
     remarks
+}
+
+/// A difference in GPU operations, in percent, from which on both sides did other work: a choice.
+const OTHER_WORK: u64 = 10;
+
+/// `other work: 1,445 GPU ops before, 69,938 after; 1,160 and 56,200 a second: …`; `None` if both sides did about as much, or have the same
+/// steps, which are compared one by one.
+fn other_work(comparison: &Comparison) -> Option<String> {
+    let most =
+        |side: &[Summary]| side.iter().max_by_key(|trace| trace.ops).map(|trace| (trace.ops, rate(trace)));
+    let ((before, rate_before), (after, rate_after)) = (most(&comparison.before)?, most(&comparison.after)?);
+    let is_other = before.abs_diff(after) * 100 > before.max(after) * OTHER_WORK;
+    (is_other && comparison.diff.steps.is_none()).then(|| {
+        let [before, after] = [before, after].map(units::count);
+        let [rate_before, rate_after] = [rate_before, rate_after].map(units::number);
+        format!(
+            "other work: {before} GPU ops before, {after} after; {rate_before} and {rate_after} a second: compare rates, not times"
+        )
+    })
+}
+
+/// GPU operations a second of a trace.
+fn rate(trace: &Summary) -> f64 {
+    trace.ops as f64 * 1e9 / trace.selected_ns.unwrap_or(trace.duration_ns).max(1) as f64
 }
 
 fn kept(what: Kept) -> &'static str {

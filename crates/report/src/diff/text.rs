@@ -53,7 +53,7 @@ fn side(name: &str, traces: &[Summary], page: Page) -> String {
         let name = if at == 0 { name } else { "" };
         let facts = format!(
             "{} · {} · {}",
-            units::span(trace.selected_ns.unwrap_or(trace.duration_ns)),
+            units::duration(trace.selected_ns.unwrap_or(trace.duration_ns)),
             units::counted(trace.calls, "call", "calls"),
             units::counted(trace.ops, "GPU op", "GPU ops")
         );

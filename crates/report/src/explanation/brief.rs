@@ -1,18 +1,18 @@
-//! A finding in at most six lines of a terminal. `--all` shows it in full.
+//! A finding in a few lines of a terminal. `--all` shows it in full.
 
 use super::sentence::spoken;
 use super::text::{HANGING, INDENT, is_unknown, list, painted_verdict};
 use super::{gain, phrases};
 use crate::escape::visible;
-use crate::layout::{cut, elide, width};
+use crate::layout::{cut, elide, width, wrap};
 use crate::page::Page;
 use crate::style::Role;
 use crate::units;
-use crate::verdict::short;
+use crate::verdict::{below, short};
 use explain::{Finding, Fix, Gains};
 
-/// Fewest columns for what a fix is, beside its gain: a name says more than half a sentence.
-const LEAST: usize = 16;
+/// Most lines of a fix with what it is; without room for that, its name alone.
+const FIX_LINES: usize = 2;
 
 /// A finding that is written to the page.
 pub(super) struct Brief<'a> {
@@ -27,7 +27,7 @@ impl Brief<'_> {
     pub fn write(&self, text: &mut String) {
         let finding = self.finding;
         self.headline(text);
-        let sentence = phrases::sentence(finding, self.many_processes);
+        let sentence = phrases::brief_sentence(finding, self.many_processes);
         let longest = finding.examples.first().map_or_else(String::new, phrases::example);
         let with_longest = format!("{sentence}; longest {longest}");
         let room = self.page.columns - INDENT;
@@ -37,16 +37,27 @@ impl Brief<'_> {
         let sentence = fitting.unwrap_or_else(|| elide(&short, room));
         text.push_str(&format!("{:INDENT$}{sentence}\n", ""));
         self.field(text, "waits for", &self.holders());
-        let because = phrases::because(finding);
-        match is_unknown(finding) {
-            true => self.field(text, "why", &because),
-            false => {
-                let colon = if because.is_empty() { "" } else { ": " };
-                self.field(text, "evidence", &format!("{}{colon}{because}", finding.evidence.id()));
-            }
+        if is_unknown(finding) {
+            self.field(text, "why", &phrases::because(finding));
         }
-        self.field(text, "where", &list(&finding.places));
+        self.field(text, "where", &self.place());
         self.fixes(text);
+    }
+
+    /// Where it is, and what is below: with as much of the path and as many places as fit whole.
+    fn place(&self) -> String {
+        let (places, below) = (&self.finding.places, below(self.finding));
+        let Some(first) = places.first() else { return String::new() };
+        let room = self.page.columns - HANGING;
+        let others = places.len() - 1;
+        let more = if others == 0 { String::new() } else { format!("; {others} more") };
+        let forms = [
+            format!("{}{below}", list(places)),
+            format!("{}{below}{more}", phrases::place(first)),
+            format!("{}{below}{more}", short(first)),
+            format!("{}{below}", short(first)),
+        ];
+        forms.into_iter().find(|form| width(form) <= room).unwrap_or_else(|| short(first))
     }
 
     /// The id, what it costs, and to its right the cause with the confidence.
@@ -89,7 +100,7 @@ impl Brief<'_> {
         }
     }
 
-    /// The names of the fixes with their gains, and what the first one is as far as there is room.
+    /// The names of the fixes with their gains, and what the first one is if there is room in two lines.
     fn fixes(&self, text: &mut String) {
         let Some((first, others)) = self.finding.fixes.split_first() else { return };
         let with_gain = |fix: &Fix| match self.gains.of(fix).and_then(gain::brief) {
@@ -100,13 +111,19 @@ impl Brief<'_> {
         let or = if others.is_empty() { String::new() } else { format!("; or {}", others.join(", ")) };
         let gain = self.gains.of(first).map_or_else(String::new, gain::phrase);
         let dash = if gain.is_empty() { "" } else { " – " };
-        let taken = HANGING + width(first.id) + width(dash) + width(&gain) + width(&or) + 2;
-        let room = self.page.columns.saturating_sub(taken);
-        let fix = match room < LEAST.min(width(first.text)) && !gain.is_empty() {
-            true => format!("{}: {gain}{or}", first.id),
-            false => format!("{}: {}{dash}{gain}{or}", first.id, cut(first.text, room)),
-        };
-        self.field(text, "fix", &fix);
+        let room = self.page.columns - HANGING;
+        // What a fix is may have further parts, after a colon or a semicolon, and what is in brackets.
+        let part = first.text.split([':', ';', '(']).next().unwrap_or_default().trim();
+        let forms = [first.text, part].map(|what| format!("{}: {what}{dash}{gain}{or}", first.id));
+        let colon = if gain.is_empty() { "" } else { ": " };
+        let fix = forms.into_iter().find(|form| wrap(form, room).len() <= FIX_LINES);
+        let fix = fix.unwrap_or_else(|| format!("{}{colon}{gain}{or}", first.id));
+        for (at, line) in wrap(&fix, room).iter().enumerate() {
+            match at {
+                0 => self.field(text, "fix", line),
+                _ => text.push_str(&format!("{:HANGING$}{line}\n", "")),
+            }
+        }
     }
 
     /// A label and its text in one line; nothing if the text is empty.

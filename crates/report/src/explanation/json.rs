@@ -5,7 +5,7 @@ use super::applied::Applied;
 use super::sentence::{detail, sentence};
 use explain::{
     Accounts, Cause, ChainLink, Confidence, Evidence, Example, Explanation, FailedCalls, Finding, Fix,
-    Framework, Gain, NoGains, Overlap, Party, Pauses, Phase, Place, Steps, Summary, Verdict, Waiter,
+    Framework, Gain, NoGains, Overlap, Party, Pauses, Phase, Place, Steps, Summary, TreeRow, Verdict, Waiter,
 };
 use serde::Serialize;
 use trace::Ns;
@@ -107,6 +107,9 @@ struct FindingDocument<'a> {
     why: &'a str,
     #[serde(rename = "where")]
     places: &'a [Place],
+    work: Option<&'static str>,
+    inner: &'a [Place],
+    tree: &'a [TreeRow],
     examples: &'a [Example],
     framework: Option<Framework>,
     fixes: Vec<FixDocument<'a>>,
@@ -136,6 +139,9 @@ impl FindingDocument<'_> {
             because: sentence(&finding.because),
             why: finding.why,
             places: &finding.places,
+            work: Some(finding.work).filter(|work| !work.is_empty()),
+            inner: &finding.inner,
+            tree: &finding.tree,
             examples: &finding.examples,
             framework: finding.framework,
             fixes: finding.fixes.iter().map(|fix| FixDocument::of(explanation, finding, fix)).collect(),

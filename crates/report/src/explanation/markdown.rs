@@ -9,6 +9,7 @@ use crate::overlap;
 use crate::steps;
 use crate::table::{Align, Table};
 use crate::units;
+use crate::verdict::below;
 use explain::{Explanation, Finding, Fix, Nature, Party, Place};
 
 /// An explanation as headings, a table and lists; with `all` the small findings are in full, too.
@@ -21,9 +22,6 @@ pub fn markdown(explanation: &Explanation, all: bool) -> String {
     let versions = header::versions(summary);
     if !versions.is_empty() {
         text.push_str(&format!("\n{}\n", escape::markdown(&versions.join(" · "))));
-    }
-    for remark in header::remarks(summary).into_iter().chain(failed::line(&explanation.failed_calls)) {
-        text.push_str(&format!("> {}\n\n", escape::markdown(&remark)));
     }
     text.push_str(&format!("**{}**\n\n", escape::markdown(&crate::verdict(explanation))));
     for sentence in steps::sentences(explanation.steps.as_ref(), explanation.accounts.refused) {
@@ -48,6 +46,9 @@ pub fn markdown(explanation: &Explanation, all: bool) -> String {
     text.push_str(&format!("**{}**\n", escape::markdown(&conclusion)));
     if let Some(absent) = gain::absent(explanation, &large) {
         text.push_str(&format!("\n{}\n", escape::markdown(&absent)));
+    }
+    for remark in failed::line(&explanation.failed_calls).into_iter().chain(header::remarks(summary)) {
+        text.push_str(&format!("\n> {}\n", escape::markdown(&remark)));
     }
     text
 }
@@ -102,7 +103,7 @@ fn section(explanation: &Explanation, finding: &Finding, all: bool) -> String {
     item("evidence", &phrases::because(finding));
     item("why", finding.why);
     item("longest", &phrases::examples(finding));
-    item("where", &list(&finding.places));
+    item("where", &format!("{}{}", list(&finding.places), below(finding)));
     text.push_str(&fixes(explanation, finding, all));
     text
 }

@@ -22,6 +22,7 @@ pub use text::text;
 pub use words::{Field, Overlapped, Overview, Words, overview, share, words};
 
 pub use phrases::place as place_text;
+pub(crate) use phrases::when;
 
 use crate::page::Page;
 use crate::verdict;

@@ -6,7 +6,9 @@ use crate::layout::{elide, width};
 use crate::short::{self, Level};
 use crate::units;
 use crate::verdict::short as short_place;
-use explain::{Cause, ChainLink, Detail, Example, Explanation, Finding, Nature, Party, Phase, Place};
+use explain::{
+    Cause, ChainLink, Detail, Example, Explanation, Finding, Nature, Party, Phase, Place, TreeRow,
+};
 
 /// The cause and the confidence; an unknown cause has no confidence.
 pub(super) fn verdict(finding: &Finding) -> String {
@@ -16,8 +18,20 @@ pub(super) fn verdict(finding: &Finding) -> String {
     }
 }
 
-/// `1,163 ms (97 % of its time)`
+/// Whether a finding's time is that of the GPUs which its root cost: its threads did it, and lost nothing by it.
+fn is_of_gpus(finding: &Finding) -> bool {
+    finding.is_of_account && finding.cost_ns > 0
+}
+
+/// `1.16 s (97 % of its time)`
 pub(super) fn amount(finding: &Finding) -> String {
+    if is_of_gpus(finding) {
+        return format!(
+            "{} ({} of its time)",
+            units::duration(finding.cost_ns),
+            units::percent(finding.cost_share)
+        );
+    }
     let whose = if finding.waiter.threads > 1 { "their" } else { "its" };
     format!("{} ({} of {whose} time)", units::duration(finding.lost_ns), units::percent(finding.share))
 }
@@ -33,9 +47,19 @@ pub(super) fn sentence(finding: &Finding, many_processes: bool) -> String {
     let (verb, end) = match finding.cause.about().nature {
         Nature::Unknown => ("spent", ", cause unknown"),
         Nature::Asked => ("waited", ""),
+        Nature::Lost if is_of_gpus(finding) => ("cost the GPU", ""),
         Nature::Lost => ("lost", ""),
     };
     format!("{thread} {verb} {} in {}{end}", amount(finding), times(finding))
+}
+
+/// As [`sentence`], without what a headline says.
+pub(super) fn brief_sentence(finding: &Finding, many_processes: bool) -> String {
+    if is_of_gpus(finding) {
+        short_sentence(finding, many_processes)
+    } else {
+        sentence(finding, many_processes)
+    }
 }
 
 /// `thread 7: 25 × cudaLaunchKernel`
@@ -59,12 +83,17 @@ fn times(finding: &Finding) -> String {
     }
 }
 
-/// `61,039 pauses, most of it 149 × 39.1 ms before cuLibraryLoadData`; a single kind of pauses alone.
+/// `61,039 pauses, most of it 149 × 39.1 ms before cuLibraryLoadData`; a single kind of pauses alone. Of pauses of which few make up
+/// the time, the mean says nothing.
 fn pauses(finding: &Finding) -> String {
     let all = units::counted(finding.count, "pause", "pauses");
     let Some(most) = finding.pauses.as_ref().filter(|most| most.count > 0) else { return all };
-    let each = units::duration(most.ns / most.count.max(1) as i64);
-    let most_of_it = format!("{} × {each} before {}", units::count(most.count), visible(&most.before));
+    let mean = most.ns / most.count.max(1) as i64;
+    if most.count > 1 && finding.max_ns > 2 * mean {
+        return format!("{all}, most of it before {}", visible(&most.before));
+    }
+    let most_of_it =
+        format!("{} × {} before {}", units::count(most.count), units::duration(mean), visible(&most.before));
     if most.count == finding.count { most_of_it } else { format!("{all}, most of it {most_of_it}") }
 }
 
@@ -73,12 +102,21 @@ pub(super) fn cost(finding: &Finding) -> String {
     if finding.cost_ns == 0 {
         return String::new();
     }
-    let when = match finding.phase {
-        Phase::Once => "once",
-        Phase::Recurring => "again and again",
-    };
+    let when = when(finding);
     let (share, time) = (units::percent(finding.cost_share), units::duration(finding.cost_ns));
     format!("{share} of the GPU's time, {time}, {when}")
+}
+
+/// When a finding costs: once, if few stretches are most of it.
+pub(crate) fn when(finding: &Finding) -> &'static str {
+    /// Stretches that are counted on the fingers of a hand.
+    const FEW: u64 = 5;
+    match finding.phase {
+        Phase::Recurring => "again and again",
+        Phase::Once if finding.cause == Cause::FirstUse => "at first uses",
+        Phase::Once if finding.count > FEW => "in a few long stretches",
+        Phase::Once => "once",
+    }
 }
 
 /// The threads that waited for each other: `thread C (first-use) ← thread B (driver-lock) ← thread A (gil)`; empty for fewer
@@ -161,6 +199,20 @@ pub fn place(place: &Place) -> String {
         (true, false) => visible(&function).into_owned(),
         (false, false) => format!("{text} in {}", visible(&function)),
     }
+}
+
+/// The stacks below a finding's place, a function in each line with its part of the samples: `71 %   forward, lib.py:9`.
+pub fn tree(finding: &Finding) -> Vec<String> {
+    /// Columns of a function's name.
+    const FUNCTION: usize = 48;
+    let line = |row: &TreeRow| {
+        let function = short::fit(&[&row.place.function], FUNCTION).pop().unwrap_or_default();
+        let file = row.place.file.rsplit('/').next().unwrap_or("");
+        let line = if row.place.line > 0 { format!(":{}", row.place.line) } else { String::new() };
+        let (indent, share) = (2 * row.depth as usize, units::percent(row.share));
+        format!("{share:>6}  {:indent$}{}, {}{line}", "", visible(&function), visible(file))
+    };
+    finding.tree.iter().map(line).collect()
 }
 
 /// The longest waits and their starts.

@@ -3,11 +3,12 @@
 use super::applied::Applied;
 use super::brief::Brief;
 use super::{by_size, gain, phrases};
-use crate::layout::{cut, elide, width, wrap};
+use crate::layout::{cut, elide, hang, width, wrap};
 use crate::page::Page;
 use crate::style::Role;
+use crate::verdict::below;
 use crate::{account, failed, header, overlap, ranks, steps, units, verdict};
-use explain::{Confidence, Explanation, Finding, Fix, Nature, Place};
+use explain::{Confidence, Explanation, Finding, Fix, Nature, Place, Summary};
 use std::collections::HashMap;
 
 /// Columns before a field's label.
@@ -19,35 +20,95 @@ const LINES: usize = 3;
 /// Most places that are listed; the others are only counted.
 const PLACES: usize = 3;
 
+/// Columns of the longest remark that is told by itself.
+const ONLY: usize = 150;
+
+/// Lines of the first screen.
+const SCREEN: usize = 25;
+
 /// An explanation as paragraphs that fit the page; with `all` every finding, in full.
 pub fn text(explanation: &Explanation, page: Page, all: bool) -> String {
-    let (large, small) = by_size(explanation, all);
-    let mut text = first_lines(explanation, page, all);
+    if all { whole(explanation, page) } else { first_screen(explanation, page) }
+}
+
+/// All that is known.
+fn whole(explanation: &Explanation, page: Page) -> String {
+    let findings: Vec<&Finding> = explanation.findings.iter().collect();
+    let mut text = first_lines(explanation, page, header::with_versions);
     text.push_str(&account::text(&explanation.accounts, page));
     text.push_str(&ranks::text(&explanation.accounts, page));
-    text.push_str(&steps::text(explanation.steps.as_ref(), explanation.accounts.refused, page));
-    text.push_str(&if all { in_full(explanation, &large, page) } else { briefly(explanation, &large, page) });
-    if let Some(folded) = phrases::folded(&small) {
-        text.push_str(&format!("{folded} (--all shows them)\n\n"));
+    text.push_str(&steps::text(explanation.steps.as_ref(), explanation.accounts.refused, page, false));
+    text.push_str(&in_full(explanation, &findings, page));
+    for told in explanation.overlap.iter().filter(|overlap| overlap::is_worth_telling(overlap, true)) {
+        text.push_str(&overlap::text(told, page, true));
     }
-    for told in explanation.overlap.iter().filter(|overlap| overlap::is_worth_telling(overlap, all)) {
-        text.push_str(&overlap::text(told, page, all));
-    }
-    let absent = gain::absent(explanation, &large);
-    for line in
-        phrases::conclusion(explanation).iter().chain(&absent).flat_map(|line| wrap(line, page.columns))
-    {
-        text.push_str(&line);
-        text.push('\n');
-    }
+    let mut lines = phrases::conclusion(explanation);
+    lines.extend(failed::line(&explanation.failed_calls));
+    lines.extend(gain::absent(explanation, &findings));
+    lines.extend(header::remarks(&explanation.trace));
+    lines.iter().for_each(|line| text.push_str(&hang(line, page.columns)));
     text
 }
 
-/// The header, with all remarks or the first, the calls that failed, and the verdict; an empty line after them.
-pub(super) fn first_lines(explanation: &Explanation, page: Page, all: bool) -> String {
-    let header = if all { header::text } else { header::brief };
+/// What a person reads first, in about [`SCREEN`] lines: as many findings as there is room for, and at least one.
+fn first_screen(explanation: &Explanation, page: Page) -> String {
+    let (large, small) = by_size(explanation, false);
+    let mut text = first_lines(explanation, page, header::brief);
+    text.push_str(&account::text(&explanation.accounts, page));
+    text.push_str(&ranks::text(&explanation.accounts, page));
+    let is_told = explanation.accounts.steady.is_some();
+    text.push_str(&steps::text(explanation.steps.as_ref(), explanation.accounts.refused, page, is_told));
+    let end = last_lines(explanation, &large, page);
+    let mut left = SCREEN.saturating_sub(text.lines().count() + end.lines().count());
+    let mut told = 0;
+    for finding in &large {
+        let finding = briefly(explanation, &[finding], page);
+        let lines = finding.lines().count();
+        if told > 0 && left <= lines {
+            break;
+        }
+        (left, told) = (left.saturating_sub(lines), told + 1);
+        text.push_str(&finding);
+    }
+    let folded: Vec<&Finding> = large[told..].iter().chain(&small).copied().collect();
+    text.extend(phrases::folded(&folded).map(|folded| format!("{folded} (--all shows them)\n")));
+    text + &end
+}
+
+/// What comes after the findings: the overlap in a line for each GPU, remarks in one line, what is not known of gains; and what can be said
+/// where there are no findings.
+fn last_lines(explanation: &Explanation, large: &[&Finding], page: Page) -> String {
+    let overlaps = explanation.overlap.iter().filter(|overlap| overlap::is_worth_telling(overlap, false));
+    let mut lines: Vec<String> = overlaps.map(overlap::brief).collect();
+    lines.extend(failed::line(&explanation.failed_calls));
+    lines.extend(remarks(explanation));
+    lines.extend(gain::absent(explanation, large));
+    if explanation.findings.is_empty() {
+        lines.extend(phrases::conclusion(explanation));
+    }
+    lines.iter().map(|line| hang(line, page.columns)).collect()
+}
+
+/// `3 remarks (--all shows them)`; a short one alone in words.
+fn remarks(explanation: &Explanation) -> Option<String> {
+    let remarks = header::remarks(&explanation.trace);
+    match remarks.as_slice() {
+        [] => None,
+        [only] if width(only) <= ONLY => Some(only.clone()),
+        several => Some(format!(
+            "{} on the recording (--all shows them)",
+            units::counted(several.len() as u64, "remark", "remarks")
+        )),
+    }
+}
+
+/// The header, the verdict, and an empty line after each.
+pub(super) fn first_lines(
+    explanation: &Explanation,
+    page: Page,
+    header: impl Fn(&Summary, usize) -> String,
+) -> String {
     let mut text = header(&explanation.trace, page.columns);
-    text.push_str(&failed::paragraph(&explanation.failed_calls, page.columns));
     text.push('\n');
     for (at, line) in verdict::lines(explanation, page.columns).iter().enumerate() {
         let line = if at == 0 { page.style.paint(Role::Strong, line) } else { line.clone() };
@@ -57,7 +118,7 @@ pub(super) fn first_lines(explanation: &Explanation, page: Page, all: bool) -> S
     text
 }
 
-/// Findings of an explanation in at most six lines each, an empty line after each.
+/// Findings of an explanation in a few lines each, an empty line after each.
 pub(super) fn briefly(explanation: &Explanation, findings: &[&Finding], page: Page) -> String {
     let many_processes = explanation.trace.processes > 1;
     let knows_costs = super::knows_costs(explanation);
@@ -120,7 +181,19 @@ impl Paragraph<'_, '_> {
             self.field("longest", &phrases::examples(finding));
         }
         self.places(&finding.places);
+        self.tree();
         self.fixes();
+    }
+
+    /// Writes the stacks below the first place.
+    fn tree(&mut self) {
+        for (at, row) in phrases::tree(self.finding).iter().enumerate() {
+            let row = cut(row, self.page.columns - HANGING);
+            match at {
+                0 => self.field("below", &row),
+                _ => self.text.push_str(&format!("{:HANGING$}{row}\n", "")),
+            }
+        }
     }
 
     /// Writes the evidence and the mechanism; if the cause is unknown, the reason for that.
@@ -173,7 +246,7 @@ impl Paragraph<'_, '_> {
     }
 
     fn places(&mut self, places: &[Place]) {
-        self.field("where", &list(places));
+        self.field("where", &format!("{}{}", list(places), below(self.finding)));
     }
 
     fn holder_places(&mut self, places: &[Place]) {

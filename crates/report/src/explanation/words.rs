@@ -15,6 +15,8 @@ pub struct Words {
     pub verdict: String,
     /// The holder, the evidence, the mechanism and the places; empty ones are omitted.
     pub fields: Vec<Field>,
+    /// The stacks below the first place as a tree, a line for each function.
+    pub tree: Vec<String>,
     /// `53.8 ms at 0.412 s`, for each of [`Finding::examples`].
     pub examples: Vec<String>,
 }
@@ -22,7 +24,7 @@ pub struct Words {
 /// A labelled sentence.
 #[derive(Clone, Debug)]
 pub struct Field {
-    /// `waits for`, `or`, `evidence`, `why`, `where`.
+    /// `waits for`, `or`, `evidence`, `why`, `where`, `below`.
     pub label: &'static str,
     /// The sentence.
     pub text: String,
@@ -112,11 +114,14 @@ pub fn words(finding: &Finding, trace: &Summary) -> Words {
         add("why", finding.why.to_owned(), &[]);
     }
     add("where", String::new(), &finding.places);
+    let below = crate::verdict::below(finding);
+    add("below", below.trim_start_matches([' ', '→']).to_owned(), &[]);
     Words {
         sentence: phrases::sentence(finding, many_processes),
         amount: phrases::amount(finding),
         verdict: phrases::verdict(finding),
         fields,
+        tree: phrases::tree(finding),
         examples: finding.examples.iter().map(phrases::example).collect(),
     }
 }

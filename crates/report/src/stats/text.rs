@@ -75,7 +75,13 @@ pub fn device_title(device: &Device, stats: &Stats) -> String {
     let busy = units::two_decimals(device.busy_ns as f64);
     let share = units::percent_two_decimals(device.share);
     let gpu = format!("GPU{}{name}", number.unwrap_or_default());
-    format!("Device-side activity: {gpu} was busy for {busy} ({share} of {})", whole(stats))
+    // The account counts it as idle.
+    let waited = stats.accounts.gpus.iter().find(|gpu| Some(gpu.device) == device.ordinal);
+    let waited =
+        waited.and_then(|gpu| gpu.collective_wait_ns).filter(|ns| *ns > 0).map_or(String::new(), |ns| {
+            format!(", for {} of that it waited for other ranks", units::two_decimals(ns as f64))
+        });
+    format!("Device-side activity: {gpu} was busy for {busy} ({share} of {}){waited}", whole(stats))
 }
 
 /// Says that rows count time twice where operations ran at once: `Rows overlap: they add up to 188.32 % …`
@@ -181,7 +187,7 @@ fn whole(stats: &Stats) -> String {
     if stats.window_ns == stats.trace.duration_ns {
         return String::from("the trace");
     }
-    format!("the chosen {}", units::span(stats.window_ns))
+    format!("the chosen {}", units::duration(stats.window_ns))
 }
 
 /// Events by name. On a page of few `columns` a row's numbers share a unit, then the share goes: a name cut to

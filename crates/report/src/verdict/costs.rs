@@ -1,6 +1,6 @@
 //! What the GPUs lost most time to, a line each.
 
-use super::{SMALL, least, short};
+use super::{SMALL, below, least, short};
 use crate::escape::visible;
 use crate::layout::{cut, elide, width};
 use crate::units;
@@ -12,6 +12,9 @@ const NAMED: usize = 2;
 
 /// Most fixes of a cause that the verdict names.
 const FIXES: usize = 2;
+
+/// What recurs in steps comes before what happens once, unless it costs less than this part of that: a choice.
+const SMALL_OF_STEPS: f64 = 0.1;
 
 /// What the GPUs lost time to, in a line.
 pub(super) enum Cost {
@@ -37,10 +40,11 @@ impl Cost {
         }
     }
 
-    pub fn line(&self, columns: usize) -> String {
+    /// The line; `of` says what the share is a part of: ` of GPU 0's time`.
+    pub fn line(&self, columns: usize, of: &str) -> String {
         match self {
-            Cost::One(cause) => cause.line(columns),
-            Cost::Once(once) => once.line(columns),
+            Cost::One(cause) => cause.line(columns, of),
+            Cost::Once(once) => once.line(columns, of),
         }
     }
 }
@@ -57,13 +61,29 @@ pub(super) fn costs(explanation: &Explanation) -> Vec<Cost> {
         findings.into_iter().partition(|finding| knows_costs && finding.phase == Phase::Once);
     let again = again.into_iter().map(|finding| Named::of(finding, explanation, knows_costs));
     let unfound = unfound(explanation).chain(unselected(explanation));
-    let mut named: Vec<Named> = again.chain(unfound).collect();
+    let mut named: Vec<Named> = Vec::new();
+    for one in again.chain(unfound) {
+        // What is allocated is freed.
+        match named.iter_mut().find(|known| one.cause == Cause::Allocation && known.cause == one.cause) {
+            Some(known) => known.share += one.share,
+            None => named.push(one),
+        }
+    }
     named.retain(|cause| cause.share >= least);
     named.sort_by(|a, b| b.share.total_cmp(&a.share));
     named.truncate(NAMED);
     let mut costs: Vec<Cost> = named.into_iter().map(Cost::One).collect();
-    costs.extend(cost_of_once(explanation, &once, least));
-    costs.sort_by(|a, b| b.share().total_cmp(&a.share()));
+    let of_once = cost_of_once(explanation, &once, least);
+    // Of steps, what happens once is a remark.
+    let repeats = explanation.accounts.steady.is_some() && explanation.steps.is_some();
+    let drowns = |cost: &Cost| {
+        repeats && costs.first().is_some_and(|first| first.share() >= SMALL_OF_STEPS * cost.share())
+    };
+    let last = of_once.as_ref().is_some_and(drowns);
+    costs.extend(of_once);
+    if !last {
+        costs.sort_by(|a, b| b.share().total_cmp(&a.share()));
+    }
     costs
 }
 
@@ -103,7 +123,7 @@ impl Once {
         for finding in findings {
             let new = Named::of(finding, explanation, true);
             let is_same =
-                |one: &Named| (one.cause, &one.behind, &one.place) == (new.cause, &new.behind, &new.place);
+                |one: &Named| (one.cause, &one.behind, &one.at) == (new.cause, &new.behind, &new.at);
             match items.iter_mut().find(|(one, _)| is_same(one)) {
                 Some((_, ns)) => *ns += finding.cost_ns,
                 None => items.push((new, finding.cost_ns)),
@@ -113,7 +133,7 @@ impl Once {
         let id = items.first().map_or_else(String::new, |(named, _)| named.id.clone());
         let items = items.iter().enumerate().map(|(at, (named, ns))| {
             // There is room for the fix of what costs most.
-            let hint = named.hint(&named.place, usize::from(at == 0));
+            let hint = named.hint(&named.at, &named.fixes[..usize::from(at == 0).min(named.fixes.len())]);
             format!("{} {}{}{hint}", named.cause.id(), units::duration(*ns), named.behind)
         });
         let start_up = start_up.map(|ns| format!("{} {}", Cause::StartUp.id(), units::duration(ns)));
@@ -121,9 +141,11 @@ impl Once {
     }
 
     /// `63 % once: host-code 1.2 s (train.py:3), first-use 430 ms (train.py:8).` Without room for all, those that cost least are left out.
-    fn line(&self, columns: usize) -> String {
-        let share =
-            if self.id.is_empty() { String::new() } else { format!("{} ", units::percent(self.share)) };
+    fn line(&self, columns: usize, of: &str) -> String {
+        let share = match self.id.is_empty() {
+            true => String::new(),
+            false => format!("{}{of} ", units::percent(self.share)),
+        };
         let of_first = |count: usize| {
             let end = if count == self.items.len() { "." } else { ", …" };
             format!("{share}once: {}{end}", self.items[..count].join(", "))
@@ -145,7 +167,9 @@ pub(super) struct Named {
     /// `, behind cudaMemcpyAsync`, where the call that was waited for is known.
     behind: String,
     /// `serve.py:17`, or a call
-    place: String,
+    at: String,
+    /// What is below it: ` → adam.py:545 _single_tensor_adam`.
+    inner: String,
     fixes: Vec<&'static str>,
 }
 
@@ -154,42 +178,45 @@ impl Named {
         let about = finding.cause.about();
         let behind = finding.holder.as_ref().filter(|holder| !holder.call.is_empty());
         let behind = behind.map_or(String::new(), |holder| format!(", behind {}", visible(&holder.call)));
-        let once = if finding.phase == Phase::Once { ", once" } else { "" };
+        let when = match finding.phase {
+            Phase::Once if finding.cause != Cause::FirstUse => {
+                format!(", {}", crate::explanation::when(finding))
+            }
+            Phase::Once | Phase::Recurring => String::new(),
+        };
         let gains =
             |fix: &&Fix| explanation.gains.of(fix).is_none_or(|gain| !crate::explanation::is_loss(gain));
         Named {
             id: finding.id.clone(),
             cause: finding.cause,
             share: if knows_costs { finding.cost_share } else { finding.share },
-            what: format!("{}{once}", about.brief),
+            what: format!("{}{when}", about.brief),
             behind,
-            place: at(finding).map_or_else(|| visible(&finding.waiter.call).into_owned(), short),
+            at: at(finding).map_or_else(|| visible(&finding.waiter.call).into_owned(), short),
+            inner: below(finding),
             fixes: finding.fixes.iter().filter(gains).map(|fix| fix.id).take(FIXES).collect(),
         }
     }
 
-    /// ` (serve.py:16 → own-stream)`: a place and so many fixes.
-    fn hint(&self, place: &str, fixes: usize) -> String {
-        let fixes = self.fixes[..fixes.min(self.fixes.len())].join(", ");
-        let arrow = if fixes.is_empty() { "" } else { "→ " };
-        let fixes = format!("{arrow}{fixes}");
-        let hint = [place, &fixes].into_iter().filter(|text| !text.is_empty()).collect::<Vec<_>>().join(" ");
-        if hint.is_empty() { hint } else { format!(" ({hint})") }
+    /// ` (serve.py:16; own-stream)`: a place and fixes.
+    fn hint(&self, place: &str, fixes: &[&str]) -> String {
+        let fixes = fixes.join(" or ");
+        let parts: Vec<&str> = [place, &fixes].into_iter().filter(|text| !text.is_empty()).collect();
+        if parts.is_empty() { String::new() } else { format!(" ({})", parts.join("; ")) }
     }
 
-    /// `31 %: calls wait for the driver's lock, behind cudaMemcpyAsync (serve.py:16 → own-stream).` What does not fit is left out:
-    /// fixes, the call, the place; of a long place, the place before the fixes.
-    fn line(&self, columns: usize) -> String {
+    /// `31 %: calls wait for the driver's lock, behind cudaMemcpyAsync (serve.py:16 → libtorch.so; own-stream).` What does not fit is left
+    /// out: what is below the place, the call, fixes but the first, the place, the first fix.
+    fn line(&self, columns: usize, of: &str) -> String {
         let with = |behind: &str, place: &str, fixes: usize| {
-            let hint = self.hint(place, fixes);
-            format!("{}: {}{behind}{hint}.", units::percent(self.share), self.what)
+            let hint = self.hint(place, &self.fixes[..fixes.min(self.fixes.len())]);
+            format!("{}{of}: {}{behind}{hint}.", units::percent(self.share), self.what)
         };
-        let all = self.fixes.len();
-        let (behind, place) = (self.behind.as_str(), self.place.as_str());
-        let named = (0..=all).rev().map(|fixes| with(behind, place, fixes));
-        let shorter = (0..=all).rev().map(|fixes| with("", place, fixes));
-        let without_place = (0..=all).rev().map(|fixes| with("", "", fixes));
-        let mut lines = named.chain(shorter).chain(without_place);
+        let deep = format!("{}{}", self.at, self.inner);
+        let (all, behind, at) = (self.fixes.len(), self.behind.as_str(), self.at.as_str());
+        let forms =
+            [(behind, deep.as_str(), all), (behind, at, all), ("", at, all), ("", at, 1), ("", "", 1)];
+        let mut lines = forms.iter().map(|(behind, place, fixes)| with(behind, place, *fixes));
         lines.find(|line| width(line) <= columns).unwrap_or_else(|| elide(&with("", "", 0), columns))
     }
 }
@@ -207,7 +234,8 @@ fn unfound(explanation: &Explanation) -> impl Iterator<Item = Named> {
             cause,
             what: format!("{}{advice}", cause.about().brief),
             behind: String::new(),
-            place: String::new(),
+            at: String::new(),
+            inner: String::new(),
             fixes: Vec::new(),
         }
     })
@@ -221,7 +249,8 @@ fn unselected(explanation: &Explanation) -> impl Iterator<Item = Named> {
         cause: one.cause,
         what: format!("{} (not selected)", one.cause.about().brief),
         behind: String::new(),
-        place: String::new(),
+        at: String::new(),
+        inner: String::new(),
         fixes: Vec::new(),
     })
 }
@@ -230,7 +259,7 @@ fn unselected(explanation: &Explanation) -> impl Iterator<Item = Named> {
 fn would_record(explanation: &Explanation) -> &'static str {
     match explanation.trace.source.as_str() {
         "kineto" => "; `with_stack=True` or `holdup record` would",
-        "nsys" => "; `--trace=cuda,nvtx,osrt` or `holdup record` would",
+        "nsys" => "; `nsys profile --trace=cuda,nvtx,osrt` or `holdup record` would",
         "nvprof" => "; `holdup record` would",
         _ => "",
     }
@@ -253,9 +282,9 @@ mod tests {
             ["host-code 1.2 s (train.py:3)", "first-use 430 ms (train.py:8)"].map(str::to_owned).to_vec();
         let once = Once { id: "H1".to_owned(), share: 0.63, items };
         let all = "63 % once: host-code 1.2 s (train.py:3), first-use 430 ms (train.py:8).";
-        assert_eq!(once.line(80), all);
-        assert_eq!(once.line(width(all)), all);
-        assert_eq!(once.line(width(all) - 1), "63 % once: host-code 1.2 s (train.py:3), …");
-        assert_eq!(once.line(30), "63 % once: host-code 1.2 s (t…");
+        assert_eq!(once.line(80, ""), all);
+        assert_eq!(once.line(width(all), ""), all);
+        assert_eq!(once.line(width(all) - 1, ""), "63 % once: host-code 1.2 s (train.py:3), …");
+        assert_eq!(once.line(30, ""), "63 % once: host-code 1.2 s (t…");
     }
 }

@@ -44,6 +44,10 @@ impl Known {
             | Cause::NoCpu
             | Cause::KernelBuild
             | Cause::HostCode
+            | Cause::DataLoading
+            | Cause::Feeding
+            | Cause::FileWriting
+            | Cause::GarbageCollection
             | Cause::NoDemand
             | Cause::OwnWork
             | Cause::CollectiveWait

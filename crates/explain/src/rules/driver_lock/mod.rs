@@ -10,7 +10,7 @@ pub(super) use inferred::{contended, held, in_line};
 pub(super) use situation::Situation;
 
 use crate::cause::{About, Bound, Family, Nature, State, Statement};
-use crate::fixes::{EAGER_LOADING, GRAPH, OWN_STREAM, PINNED_REUSED, POOL_ALLOCATOR};
+use crate::fixes::{EAGER_LOADING, GRAPH, OWN_STREAM, PINNED_KEPT, PINNED_REUSED, POOL_ALLOCATOR};
 use crate::forms;
 use crate::forms::forms;
 use crate::grounds::Grounds;
@@ -80,6 +80,7 @@ pub(super) static ABOUT: About = About {
         OWN_STREAM,
         PINNED_REUSED,
         POOL_ALLOCATOR,
+        PINNED_KEPT,
         PROCESS_PER_GPU,
         EAGER_LOADING,
         WARM_STREAMS,
@@ -110,7 +111,9 @@ fn remedy(situation: Situation) -> (&'static str, &'static [Fix]) {
             "a pageable copy holds the context's lock for its stream until it is done",
             &[OWN_STREAM, PINNED_REUSED],
         ),
-        Situation::PageableCopy(Beside::Allocation) => (HELD_BY_COPY, &[POOL_ALLOCATOR, PINNED_REUSED]),
+        Situation::PageableCopy(Beside::Allocation) => {
+            (HELD_BY_COPY, &[POOL_ALLOCATOR, PINNED_KEPT, PINNED_REUSED])
+        }
         Situation::PageableCopy(Beside::Other) => (HELD_BY_COPY, &[PINNED_REUSED]),
         Situation::OtherGpu => (
             "one lock of the driver serves all GPUs of the process; while one thread holds it the others wait",
@@ -124,12 +127,12 @@ fn remedy(situation: Situation) -> (&'static str, &'static [Fix]) {
             "the first launch into a stream needs the lock exclusively, and waits until no thread holds it shared",
             &[WARM_STREAMS, MPS],
         ),
-        Situation::Shared(Purpose::Allocation) => (NEVER_FREE, &[POOL_ALLOCATOR, GRAPH, MPS]),
+        Situation::Shared(Purpose::Allocation) => (NEVER_FREE, &[POOL_ALLOCATOR, PINNED_KEPT, GRAPH, MPS]),
         Situation::Shared(Purpose::Other) => (NEVER_FREE, &[GRAPH, MPS]),
         Situation::Setup => (ONE_LOCK, &[EAGER_LOADING]),
-        Situation::Allocation => (ONE_LOCK, &[POOL_ALLOCATOR]),
+        Situation::Allocation => (ONE_LOCK, &[POOL_ALLOCATOR, PINNED_KEPT]),
         Situation::Other(Beside::SameStream) => (ONE_LOCK, &[OWN_STREAM]),
-        Situation::Other(Beside::Allocation) => (ONE_LOCK, &[POOL_ALLOCATOR]),
+        Situation::Other(Beside::Allocation) => (ONE_LOCK, &[POOL_ALLOCATOR, PINNED_KEPT]),
         Situation::Other(Beside::Other) | Situation::NoHolder => (ONE_LOCK, &[]),
         Situation::Unseen => (ANY_LOCK, &[]),
     }

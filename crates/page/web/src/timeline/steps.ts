@@ -1,5 +1,5 @@
-// The steps of the program as a strip of cells to pick from: one cell a step, as high as the step is long, filled with what
-// it went into. Of more steps than there is room for, a cell shows the longest of several.
+// The steps of the program as a strip of cells to pick from, on the timeline's own axis: one cell a step, as high as the step is long,
+// filled with what it went into. Of more steps than there is room for, a cell shows the longest of several.
 
 import { element } from "../dom";
 import { count, duration, moment, percent } from "../units";
@@ -11,9 +11,8 @@ import type { View } from "./view";
 /** Height of the strip, and of the marks of slow steps above the cells, CSS pixels. */
 const STRIP = 42;
 const MARKS = 8;
-/** The narrowest and the widest cell, CSS pixels. */
+/** The narrowest cell, CSS pixels. */
 const NARROW = 4;
-const WIDE = 46;
 /** Steps longer than this many times the median are drawn as high, with a gap. */
 const HIGH = 2.5;
 
@@ -27,16 +26,21 @@ export interface StepsOwner {
   letGo(): void;
 }
 
+/** A cell: the longest of its steps, and where it is. */
+interface Cell {
+  step: number;
+  left: number;
+  wide: number;
+}
+
 export class StepStrip {
   readonly canvas: HTMLCanvasElement;
   private readonly context: CanvasRenderingContext2D;
   private readonly slow: Set<number>;
   /** The time that is drawn highest, ns. */
   private readonly highest: number;
-  /** The longest step of each cell, and how many steps a cell has. */
-  private cells: number[] = [];
-  private each = 1;
-  private cell = 1;
+  /** The cells that are visible, from left to right. */
+  private cells: Cell[] = [];
   private width = 0;
   private gutter = 0;
   /** The step that the keys have reached, and the one whose time is shown. */
@@ -84,17 +88,33 @@ export class StepStrip {
     this.canvas.style.height = `${STRIP}px`;
     this.canvas.width = Math.round(width * devicePixelRatio);
     this.canvas.height = Math.round(STRIP * devicePixelRatio);
-    const { takes } = this.steps;
-    const room = Math.max(width - gutter - 4, 1);
-    this.each = Math.max(1, Math.ceil((takes.length * NARROW) / room));
-    const cells = Math.ceil(takes.length / this.each);
-    this.cell = Math.min(room / cells, WIDE);
-    this.cells = Array.from({ length: cells }, (_, cell) => {
-      const [first, last] = [cell * this.each, Math.min((cell + 1) * this.each, takes.length)];
-      let longest = first;
-      for (let step = first; step < last; step++) if ((takes[step] as number) > (takes[longest] as number)) longest = step;
-      return longest;
-    });
+  }
+
+  /** Lays out the cells of the visible time. Steps that are narrower than a cell share one. */
+  private lay(): void {
+    const { starts, takes } = this.steps;
+    const { start, end } = this.owner.view;
+    const cells: Cell[] = [];
+    let step = Math.max(0, firstAfter(starts, start) - 1);
+    for (; step < starts.length && (starts[step] as number) < end; step++) {
+      const [left, right] = [this.x(starts[step] as number), this.x((starts[step] as number) + (takes[step] as number))];
+      if (right < this.gutter) continue;
+      if (right - left >= NARROW) {
+        cells.push({ step, left, wide: right - left });
+        continue;
+      }
+      const shared = this.gutter + Math.floor((left - this.gutter) / NARROW) * NARROW;
+      const last = cells.at(-1);
+      if (last?.left !== shared || last.wide !== NARROW) cells.push({ step, left: shared, wide: NARROW });
+      else if ((takes[step] as number) > (takes[last.step] as number)) last.step = step;
+    }
+    this.cells = cells;
+  }
+
+  /** Where a time is, CSS pixels. */
+  private x(time: number): number {
+    const { view } = this.owner;
+    return this.gutter + ((time - view.start) / view.span) * (this.width - this.gutter);
   }
 
   draw(palette: Palette): void {
@@ -104,10 +124,15 @@ export class StepStrip {
     context.fillRect(0, 0, width, STRIP);
     context.fillStyle = palette.band;
     context.fillRect(gutter, 0, width - gutter, STRIP);
-    this.cells.forEach((step, cell) => this.drawCell(palette, step, this.left(cell)));
-    this.drawVisible(palette);
+    this.lay();
+    context.save();
+    context.beginPath();
+    context.rect(gutter, 0, width - gutter, STRIP);
+    context.clip();
+    for (const cell of this.cells) this.drawCell(palette, cell);
     if (this.picked >= 0) this.outline(palette.ink, this.picked);
     if (document.activeElement === this.canvas) this.outline(palette.accent, this.at);
+    context.restore();
     context.textBaseline = "middle";
     context.fillStyle = palette.ink;
     context.font = BOLD;
@@ -151,13 +176,10 @@ export class StepStrip {
     return steps.is_gpu ? [{ name: "busy", ns: steps.busy[step] ?? 0 }, ...idle] : idle;
   }
 
-  private left(cell: number): number {
-    return this.gutter + 2 + cell * this.cell;
-  }
-
-  private drawCell(palette: Palette, step: number, left: number): void {
+  private drawCell(palette: Palette, cell: Cell): void {
     const { context, steps } = this;
-    const wide = Math.max(this.cell - (this.cell > 6 ? 2 : 1), 1);
+    const { step, left } = cell;
+    const wide = Math.max(cell.wide - (cell.wide > 6 ? 2 : 1), 1);
     const tall = this.tall(step);
     const takes = Math.max(steps.takes[step] ?? 0, 1);
     const bottom = STRIP - 4;
@@ -199,23 +221,17 @@ export class StepStrip {
     context.fill();
   }
 
-  /** A line below the steps that the timeline shows. */
-  private drawVisible(palette: Palette): void {
-    const { context, steps } = this;
-    const { start, end } = this.owner.view;
-    const first = steps.starts.findIndex((from, at) => from + (steps.takes[at] ?? 0) > start);
-    const last = steps.starts.findLastIndex((from) => from < end);
-    if (first < 0 || last < first || (first === 0 && last === steps.starts.length - 1)) return;
-    const [from, to] = [this.left(this.cellOf(first)), this.left(this.cellOf(last) + 1) - 1];
-    context.fillStyle = palette.accent;
-    context.fillRect(from, STRIP - 3, Math.max(to - from, 2), 2.5);
-  }
-
   private outline(colour: string, step: number): void {
-    const left = this.left(this.cellOf(step));
+    const [left, right] = this.sides(step);
     this.context.strokeStyle = colour;
     this.context.lineWidth = 2;
-    this.context.strokeRect(left - 1, MARKS, Math.max(this.cell, 4), STRIP - MARKS - 3);
+    this.context.strokeRect(left - 1, MARKS, Math.max(right - left, NARROW), STRIP - MARKS - 3);
+  }
+
+  /** Where a step begins and ends, CSS pixels. */
+  private sides(step: number): [number, number] {
+    const start = this.steps.starts[step] ?? 0;
+    return [this.x(start), this.x(start + (this.steps.takes[step] ?? 0))];
   }
 
   /** Height of a step's cell: by its time. */
@@ -223,19 +239,15 @@ export class StepStrip {
     return Math.max(2, (STRIP - 4 - MARKS) * Math.min(1, (this.steps.takes[step] ?? 0) / this.highest));
   }
 
-  private cellOf(step: number): number {
-    return Math.floor(step / this.each);
-  }
-
   /** The step at a place: the longest of its cell. */
   private stepAt(x: number): number | undefined {
-    return this.cells[Math.floor((x - this.gutter - 2) / this.cell)];
+    return this.cells.findLast(({ left, wide }) => left <= x && x < left + wide)?.step;
   }
 
   private go(step: number): void {
     this.at = Math.min(Math.max(step, 0), this.steps.starts.length - 1);
     this.say();
-    this.owner.hoverStep(this.at, this.left(this.cellOf(this.at)));
+    this.owner.hoverStep(this.at, Math.min(Math.max(this.sides(this.at)[0], this.gutter), this.width));
     this.changed();
   }
 
@@ -281,6 +293,17 @@ export class StepStrip {
       });
     }
   }
+}
+
+/** The index of the first of some ascending numbers that is larger than another. */
+function firstAfter(numbers: number[], than: number): number {
+  let [low, high] = [0, numbers.length];
+  while (low < high) {
+    const middle = (low + high) >> 1;
+    if ((numbers[middle] as number) <= than) low = middle + 1;
+    else high = middle;
+  }
+  return low;
 }
 
 /** Numbers by turns as pairs. */

@@ -1,0 +1,1 @@
+following = jax.device_put(batch)  # while the step before runs

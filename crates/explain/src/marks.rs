@@ -1,0 +1,217 @@
+//! What the functions and ranges of known libraries say of the work below them: a word that people have for it.
+
+use crate::Cause;
+use rustc_hash::FxHashMap;
+use trace::{FrameId, StackId, Trace};
+
+/// A known kind of work.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
+pub(crate) struct Mark(u8);
+
+/// A row of [`KINDS`]; the first ones count before others.
+struct Kind {
+    cause: Cause,
+    /// What does it, as people call it.
+    title: &'static str,
+    /// Parts of a source file's or a module's path; any file, if it is empty.
+    file: &'static str,
+    /// Starts of the function's name after its last dot or colon; any function, if there are none.
+    functions: &'static [&'static str],
+}
+
+const fn kind(
+    cause: Cause,
+    title: &'static str,
+    file: &'static str,
+    functions: &'static [&'static str],
+) -> Kind {
+    Kind { cause, title, file, functions }
+}
+
+/// The known kinds, by library. Of several in one stack the first counts: a kernel that is built while data are loaded is a kernel
+/// that is built. Names are those of PyTorch 2.0 to 2.11, Triton 3, JAX 0.4 to 0.9, CuPy 13, Numba 0.60 and CPython 3.10 to 3.14.
+const KINDS: &[Kind] = {
+    use Cause::{DataLoading, Feeding, FileWriting, GarbageCollection, HostCode, KernelBuild};
+    &[
+        // No name has this one: the calls around a pause show it.
+        kind(KernelBuild, "", "\0", &[]),
+        kind(KernelBuild, "Triton", "triton/compiler/", &[]),
+        kind(KernelBuild, "Triton", "triton/runtime/jit.py", &["_do_compile", "compile"]),
+        kind(KernelBuild, "Triton's autotuner", "triton/runtime/autotuner.py", &["_bench", "benchmark"]),
+        kind(KernelBuild, "torch.compile", "torch/_dynamo/convert_frame.py", &["_compile", "compile_"]),
+        kind(KernelBuild, "torch.compile", "torch/_inductor/compile_fx.py", &["compile_fx", "_compile_fx"]),
+        kind(KernelBuild, "torch.compile", "torch/_inductor/async_compile.py", &[]),
+        kind(
+            KernelBuild,
+            "torch.compile",
+            "triton_heuristics.py",
+            &["precompile", "_precompile", "benchmark"],
+        ),
+        kind(KernelBuild, "a C++ extension", "torch/utils/cpp_extension.py", &[]),
+        kind(KernelBuild, "NVRTC", "cupy/cuda/compiler.py", &[]),
+        kind(KernelBuild, "XLA", "jax/_src/compiler.py", &[]),
+        kind(
+            KernelBuild,
+            "XLA",
+            "jax/_src/interpreters/pxla.py",
+            &["_cached_compilation", "compile", "lower_"],
+        ),
+        kind(KernelBuild, "XLA", "", &["CompileToTargetBinary", "CompileToBackendResult", "RunBackend"]),
+        kind(KernelBuild, "cuDNN", "", CUDNN),
+        kind(KernelBuild, "Numba", "numba/core/compiler", &[]),
+        kind(KernelBuild, "Numba", "numba/cuda/compiler.py", &[]),
+        kind(KernelBuild, "NVRTC", "libnvrtc", &[]),
+        kind(KernelBuild, "nvJitLink", "libnvJitLink", &[]),
+        kind(KernelBuild, "ptxas", "libnvptxcompiler", &[]),
+        kind(GarbageCollection, "Python's collector", "", &["gc_collect_", "_PyGC_Collect", "PyGC_Collect"]),
+        kind(GarbageCollection, "Julia's collector", "", &["ijl_gc_collect", "jl_gc_collect"]),
+        kind(DataLoading, "DataLoader", "torch/utils/data/dataloader.py", LOADER),
+        kind(DataLoading, "DataLoader", "torch/utils/data/_utils/fetch.py", &[]),
+        kind(DataLoading, "tf.data", "tensorflow/python/data/", &[]),
+        kind(DataLoading, "DALI", "nvidia/dali/", &[]),
+        kind(DataLoading, "Grain", "grain/_src/", &[]),
+        kind(DataLoading, "WebDataset", "webdataset/", &[]),
+        kind(DataLoading, "Datasets", "datasets/iterable_dataset.py", &[]),
+        kind(FileWriting, "torch.save", "torch/serialization.py", &["save", "_save", "_legacy_save"]),
+        kind(
+            FileWriting,
+            "torch.distributed.checkpoint",
+            "torch/distributed/checkpoint/",
+            &["save", "_save"],
+        ),
+        kind(FileWriting, "safetensors", "safetensors/", &["save", "serialize"]),
+        kind(FileWriting, "numpy.save", "numpy/lib/", &["save", "_save", "savez"]),
+        kind(FileWriting, "Orbax", "orbax/checkpoint/", &["save"]),
+        kind(FileWriting, "h5py", "h5py/", &["__setitem__", "create_dataset", "write", "flush"]),
+        kind(FileWriting, "logging", "logging/__init__.py", &["emit", "flush"]),
+        kind(
+            Feeding,
+            "jax.device_put",
+            "jax/_src/interpreters/pxla.py",
+            &["shard_args", "batched_device_put"],
+        ),
+        kind(Feeding, "jax.device_put", "jax/_src/dispatch.py", &["_device_put", "device_put"]),
+        kind(Feeding, "jax.device_put", "", &["LinearizeIntoImpl", "Linearize", "BufferFromHostBuffer"]),
+        kind(Feeding, "cupy.asarray", "cupy/_creation/from_data.py", &[]),
+        kind(HostCode, "torch.optim, tensor by tensor", "torch/optim/", &["_single_tensor_"]),
+    ]
+};
+
+/// Of its frontend, which is compiled into its users.
+const CUDNN: &[&str] =
+    &["create_cudnn_execution_plan", "create_execution_plans", "build_plans", "build_operation_graph"];
+
+const LOADER: &[&str] = &["__next__", "_next_data", "_get_data", "_try_get_data", "_try_put_index"];
+
+/// The range with which PyTorch's profiler marks the time in a data loader.
+const LOADER_RANGE: &str = "enumerate(DataLoader)#";
+
+impl Mark {
+    /// A kernel that is built by nobody knows whom.
+    pub const BUILD: Mark = Mark(0);
+
+    fn kind(self) -> &'static Kind {
+        &KINDS[usize::from(self.0)]
+    }
+
+    /// The cause of time in such work.
+    pub fn cause(self) -> Cause {
+        self.kind().cause
+    }
+
+    /// What does the work: `torch.save`; empty if nobody knows.
+    pub fn title(self) -> &'static str {
+        self.kind().title
+    }
+
+    /// Whether a native library does it, by the names of its functions alone.
+    pub fn is_native(self) -> bool {
+        self.kind().file.is_empty()
+    }
+
+    /// Whether an optimizer updates one tensor at a time.
+    pub fn is_of_one_tensor(self) -> bool {
+        self.cause() == Cause::HostCode
+    }
+
+    fn of_row(row: usize) -> Option<Mark> {
+        u8::try_from(row).ok().map(Mark)
+    }
+
+    /// What a function of a file or a module does.
+    fn of(file: &str, function: &str) -> Option<Mark> {
+        let is_it = |kind: &Kind| {
+            let own = || last_name(function);
+            let named = kind.functions.iter().any(|start| own().starts_with(start));
+            file.contains(kind.file) && (named || kind.functions.is_empty() && !kind.file.is_empty())
+        };
+        KINDS.iter().position(is_it).and_then(Mark::of_row)
+    }
+
+    /// What a marked range says.
+    pub fn of_range(name: &str) -> Option<Mark> {
+        let row = || KINDS.iter().position(|kind| kind.cause == Cause::DataLoading);
+        name.starts_with(LOADER_RANGE).then(row).flatten().and_then(Mark::of_row)
+    }
+}
+
+/// `save` of `Saver.save` and `Linearize` of `xla::Client::Linearize(int)`, without template arguments.
+fn last_name(function: &str) -> &str {
+    let end = function.find(['(', '<']).filter(|end| *end > 0).unwrap_or(function.len());
+    let name = &function[..end];
+    name.rsplit(['.', ':', ' ']).next().unwrap_or(name)
+}
+
+/// The marks of frames, each found once.
+#[derive(Default)]
+pub(crate) struct Marks {
+    known: FxHashMap<FrameId, Option<Mark>>,
+}
+
+impl Marks {
+    /// What a stack is at work on; `None` if nothing in it says so.
+    pub fn of_stack(&mut self, trace: &Trace, stack: StackId) -> Option<Mark> {
+        let stacks = std::iter::successors(stack.some(), |stack| trace.stacks.caller[stack.index()].some());
+        let frames = stacks.filter_map(|stack| trace.stacks.frame[stack.index()].some());
+        frames.filter_map(|frame| self.of_frame(trace, frame)).min()
+    }
+
+    fn of_frame(&mut self, trace: &Trace, frame: FrameId) -> Option<Mark> {
+        *self.known.entry(frame).or_insert_with(|| {
+            let row = trace.frames.row(frame);
+            let file = if row.file.is_empty() { row.module } else { row.file };
+            Mark::of(trace.text(file), trace.text(row.function))
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn cause(file: &str, function: &str) -> Option<Cause> {
+        Mark::of(file, function).map(Mark::cause)
+    }
+
+    #[test]
+    fn a_function_of_a_known_library_says_what_it_does() {
+        let packages = "/opt/venv/lib/python3.12/site-packages/";
+        let of = |file: &str, function: &str| cause(&format!("{packages}{file}"), function);
+        assert_eq!(of("torch/serialization.py", "_save"), Some(Cause::FileWriting));
+        assert_eq!(of("torch/serialization.py", "load"), None);
+        let next = "_MultiProcessingDataLoaderIter._get_data";
+        assert_eq!(of("torch/utils/data/dataloader.py", next), Some(Cause::DataLoading));
+        assert_eq!(of("triton/runtime/jit.py", "JITFunction.run"), None, "a launch");
+        assert_eq!(of("triton/runtime/jit.py", "JITFunction._do_compile"), Some(Cause::KernelBuild));
+        let linearize = "xla::CommonPjRtClient::Linearize(xla::Literal const&)";
+        assert_eq!(cause("/opt/xla_cuda_plugin.so", linearize), Some(Cause::Feeding));
+        assert_eq!(cause("/home/me/train.py", "save"), None, "the program's own");
+    }
+
+    #[test]
+    fn a_range_of_the_data_loader_is_data_loading() {
+        let mark = Mark::of_range("enumerate(DataLoader)#_SingleProcessDataLoaderIter.__next__");
+        assert_eq!(mark.map(Mark::title), Some("DataLoader"));
+        assert_eq!(Mark::of_range("DataLoader"), None);
+    }
+}
