@@ -122,12 +122,17 @@ impl<'a> Roots<'a> {
             _ => None,
         };
         let is_one_place = spot(rows[0]).is_some() && rows.iter().all(|row| spot(row) == spot(rows[0]));
-        // Rows of several places may have several chains: then none is shown.
+        // Rows of several places may have several chains: then none is shown, and of a lock's holders the one of most time.
         let root = |row: &Row| row.chain.first().map(|link| link.thread);
+        let is_of_lock = matches!(cause, Cause::Gil | Cause::Lock) && is_chained(&all);
+        let held = rows.iter().filter(|row| is_chained(row));
+        let mut holders: Vec<ThreadId> = held.filter_map(|row| root(row)).collect();
+        holders.sort_unstable();
+        holders.dedup();
         if !is_one_place && !rows.iter().all(|row| root(row) == root(rows[0])) {
             all.chained = 0;
         }
-        let is_held = is_chained(&all);
+        let is_held = is_of_lock || is_chained(&all);
         let mut waiters = all.waiters.clone();
         waiters.sort_by_key(|(thread, ns)| (std::cmp::Reverse(*ns), *thread));
         let span: Ns = waiters.iter().map(|(thread, _)| self.facts.chosen_span(*thread)).sum();
@@ -135,7 +140,7 @@ impl<'a> Roots<'a> {
         let call = rows.iter().find_map(|row| self.call(row.root.culprit)).unwrap_or_default();
         let waiter = waiters.first().map_or(ThreadId::NONE, |(thread, _)| *thread);
         let waiting = |places| self.party(waiter, waiters.len(), if is_held { "" } else { call }, places);
-        let holder = all.chain.first().filter(|_| is_held);
+        let holder = rows[0].chain.first().or(all.chain.first()).filter(|_| is_held);
         let mut fixes = of_memory(&fixes, call);
         fixes.retain(|fix| *fix != FOREACH || mark.is_some_and(Mark::is_of_one_tensor));
         let mut finding = Finding {
@@ -156,7 +161,7 @@ impl<'a> Roots<'a> {
                 .map(|(thread, _)| self.waiter(*thread, &waiting(Vec::new()).call))
                 .collect(),
             waiter: waiting(Vec::new()),
-            holder: holder.map(|link| self.party(link.thread, 1, call, places.clone())),
+            holder: holder.map(|link| self.party(link.thread, holders.len(), call, places.clone())),
             or: Vec::new(),
             evidence,
             confidence: match evidence {

@@ -76,7 +76,7 @@ test("the arrow keys go through the bars, which are one stop of the Tab key", as
   assert.match(await here(), /^held back by driver-lock: .* of GPU 0 · finding H1$/);
   await page.keyboard.press("ArrowRight");
   const idle = await here();
-  assert.match(idle, /^start-up: /);
+  assert.match(idle, /^not-recorded: /);
   assert.equal(await page.textContent(".readout"), idle, "the line below says the same");
   await page.keyboard.press("ArrowDown");
   assert.match(await here(), / of thread \d+/);
@@ -89,7 +89,7 @@ test("the arrow keys go through the bars, which are one stop of the Tab key", as
   await page.keyboard.press("ArrowRight");
   await page.keyboard.press("Enter");
   await page.waitForFunction(() => document.querySelector(".hits").textContent.startsWith("1 of"));
-  assert.match(await page.textContent(".details"), /start-up.*GPU 0 · idle for/s, "Enter finds idle time in the timeline");
+  assert.match(await page.textContent(".details"), /not-recorded.*GPU 0 · idle for/s, "Enter finds idle time in the timeline");
   assert.deepEqual(wrong, []);
   await close();
 });
