@@ -172,7 +172,10 @@ impl<'a> Roots<'a> {
             why,
             places: if is_held { Vec::new() } else { places },
             work: mark.map(Mark::title).unwrap_or_default(),
-            inner: inner_beside(mark, &tree),
+            inner: match self.loads_in_children(cause, waiter) {
+                Some(place) => vec![place.clone()],
+                None => inner_beside(mark, &tree),
+            },
             tree,
             examples: all.longest.iter().filter(|(ns, _)| *ns > 0).map(example).collect(),
             framework: self.frameworks.of(rows.iter().filter_map(|row| stack(row.root.culprit))),
@@ -187,6 +190,13 @@ impl<'a> Roots<'a> {
         let repeats = cause == Cause::KernelBuild && finding.phase == Phase::Recurring;
         finding.fixes.retain(|fix| !repeats || *fix != EAGER_LOADING);
         finding
+    }
+
+    /// Where the workers are that make what a thread waits for.
+    fn loads_in_children(&self, cause: Cause, waiter: ThreadId) -> Option<&Place> {
+        let process = waiter.some().map(|thread| self.facts.trace.process_of_thread(thread));
+        let process = process.filter(|_| cause == Cause::DataLoading)?;
+        self.costs.loads_in_children(self.facts.trace, process)
     }
 
     /// The pauses that have at least half of a row's time.

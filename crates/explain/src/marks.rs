@@ -65,6 +65,7 @@ const KINDS: &[Kind] = {
         kind(KernelBuild, "ptxas", "libnvptxcompiler", &[]),
         kind(GarbageCollection, "Python's collector", "", &["gc_collect_", "_PyGC_Collect", "PyGC_Collect"]),
         kind(GarbageCollection, "Julia's collector", "", &["ijl_gc_collect", "jl_gc_collect"]),
+        kind(DataLoading, "DataLoader", "torch/utils/data/_utils/worker.py", &["_worker_loop"]),
         kind(DataLoading, "DataLoader", "torch/utils/data/dataloader.py", LOADER),
         kind(DataLoading, "DataLoader", "torch/utils/data/_utils/fetch.py", &[]),
         kind(DataLoading, "tf.data", "tensorflow/python/data/", &[]),

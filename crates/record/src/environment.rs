@@ -46,7 +46,7 @@ impl Environment {
 
 fn level(level: Level) -> &'static str {
     match level {
-        Level::Light => "light",
+        Level::Light | Level::Watched => "light",
         Level::Full => "full",
         Level::Calls => "calls",
     }

@@ -7,7 +7,7 @@ use crate::escape::visible;
 use crate::layout::{elide, wrap};
 use crate::units;
 use costs::costs;
-use explain::{Explanation, Finding, GpuAccount, Place, Refusal};
+use explain::{Cause, Explanation, Finding, GpuAccount, Place, Refusal};
 use trace::Ns;
 
 /// Part of its time, in percent, from which on a GPU that is busy is held up by nobody on the host.
@@ -241,7 +241,8 @@ pub(crate) fn short(place: &Place) -> String {
 /// Longest name of a function below a place, columns.
 const FUNCTION: usize = 32;
 
-/// ` → adam.py:545 _single_tensor_adam`, or ` → torch.save`: who does what is done at a finding's place; empty if nobody knows.
+/// ` → adam.py:545 _single_tensor_adam`, ` → torch.save`, or ` → DataLoader → data.py:9 Images.__getitem__` of its workers: who does what is
+/// done at a finding's place; empty if nobody knows.
 pub(crate) fn below(finding: &Finding) -> String {
     let name = |place: &Place| {
         let function = crate::short::fit(&[&place.function], FUNCTION).pop().unwrap_or_default();
@@ -251,6 +252,9 @@ pub(crate) fn below(finding: &Finding) -> String {
         let parts: Vec<String> = parts.into_iter().filter(|text| !text.is_empty()).collect();
         format!(" → {}", parts.join(" "))
     };
-    let work = Some(finding.work).filter(|work| !work.is_empty()).map(|work| format!(" → {work}"));
-    finding.inner.iter().map(name).chain(work).collect()
+    let inner: String = finding.inner.iter().map(name).collect();
+    let work = Some(finding.work).filter(|work| !work.is_empty());
+    let work = work.map_or(String::new(), |work| format!(" → {work}"));
+    // The loader's workers are behind it.
+    if finding.cause == Cause::DataLoading { format!("{work}{inner}") } else { format!("{inner}{work}") }
 }

@@ -217,5 +217,7 @@ numbers! {
         Full = 2,
         /// As [`Level::Full`], but calls and synchronizations are CUPTI's records.
         Calls = 3,
+        /// Nothing: the process does not use CUDA, and is only watched. The watcher makes the file.
+        Watched = 4,
     }
 }

@@ -118,6 +118,25 @@ impl Watched {
     /// # Errors
     /// The operating system's, as when there is one of that name.
     pub fn make(path: &Path, pid: u32, now: i64, unix: i64) -> io::Result<Watched> {
+        Watched::make_at(path, (pid, 0), (now, unix), Level::Light)
+    }
+
+    /// Makes the file that stands for the one of a process that has none of its own: it is complete from the beginning.
+    ///
+    /// # Errors
+    /// As [`Watched::make`].
+    pub fn stand_in(path: &Path, pid: u32, parent: u32, now: i64, unix: i64) -> io::Result<()> {
+        let file = Watched::make_at(path, (pid, parent), (now, unix), Level::Watched)?;
+        file.finish();
+        Ok(())
+    }
+
+    fn make_at(
+        path: &Path,
+        (pid, parent): (u32, u32),
+        (now, unix): (i64, i64),
+        level: Level,
+    ) -> io::Result<Watched> {
         let file = spool_file().write(true).create_new(true).open(path)?;
         reserve(&file, 0, ALIGN).map_err(|_| io::ErrorKind::StorageFull)?;
         // SAFETY: no process truncates the file, which this one has just made.
@@ -135,7 +154,8 @@ impl Watched {
         header.pid.store(pid, Relaxed);
         header.monotonic_ns.store(now, Relaxed);
         header.unix_ns.store(unix, Relaxed);
-        header.level.store(Level::Light as u32, Relaxed);
+        header.parent.store(parent, Relaxed);
+        header.level.store(level as u32, Relaxed);
         header.next.store(ALIGN, Relaxed);
         header.magic.store(MAGIC, Release);
         Ok(watched)

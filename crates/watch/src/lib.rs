@@ -4,13 +4,14 @@
 //!
 //! A thread of this process looks at every process that has a file in the spool, at least every 10 ms, and writes a
 //! file beside that one (`spool::State` and the other records of kinds 40 to 49). What a killed recorder has written
-//! stays readable.
+//! stays readable. Children that run Python and do not record are looked at, too.
 //!
 //! Linux only; empty on other systems.
 #![cfg(target_os = "linux")]
 
 pub mod account;
 mod calls;
+mod children;
 mod clock;
 mod file;
 mod limits;

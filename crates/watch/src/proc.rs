@@ -93,6 +93,11 @@ pub fn state(text: &[u8]) -> Option<Run> {
     })
 }
 
+/// The parent in `/proc/PID/stat`.
+pub fn parent(text: &[u8]) -> Option<i32> {
+    stat(text)?.nth(1)?.parse().ok()
+}
+
 /// When the process of `/proc/PID/stat` began, in the kernel's clock ticks: with its id, it identifies it.
 pub fn began(text: &[u8]) -> Option<u64> {
     // The 22nd field; the state is the third.

@@ -1,5 +1,6 @@
 //! The thread that watches: when it looks, at which processes, and at what price.
 
+use crate::children::{Children, is_stand_in};
 use crate::clock;
 use crate::file::Budget;
 use crate::process::{Process, Refusal};
@@ -16,6 +17,9 @@ const PERIOD: i64 = 10_000_000;
 /// A look begins at the earliest so many times the duration of the last one after that: with so many threads that a
 /// look takes long, the watcher uses a sixth of a processor and no more.
 const SHARE: i64 = 5;
+
+/// Of so many looks at a process that records, one is at its children that do not.
+const SELDOM: u64 = 5;
 
 /// How often a file is tried whose process is not ready to be watched: for a second.
 const ATTEMPTS: u32 = 100;
@@ -87,6 +91,7 @@ struct Watch {
     processes: BTreeMap<OsString, Process>,
     /// Files that are not watched: how often they were tried.
     tried: BTreeMap<OsString, u32>,
+    children: Children,
     /// When the directory last changed, as far as it was read.
     changed: Option<std::time::SystemTime>,
     chance: u64,
@@ -103,6 +108,7 @@ impl Watch {
             budget,
             processes: BTreeMap::new(),
             tried: BTreeMap::new(),
+            children: Children::default(),
             changed: None,
             chance,
             next_sample: 0,
@@ -120,6 +126,7 @@ impl Watch {
                 self.processes.values_mut().for_each(Process::was_late);
             }
             last = began;
+            self.find_children(began);
             self.find();
             self.look(began);
             if stop {
@@ -156,16 +163,26 @@ impl Watch {
             // A pause may be a tenth shorter than the period: a rate of one look each is not halved by that.
             self.next_sample = now + period - period / 9;
         }
-        let budget = &self.budget;
-        let gone: Vec<OsString> = self
-            .processes
-            .iter_mut()
-            .filter_map(|(name, process)| (!process.look(sample, budget)).then(|| name.clone()))
-            .collect();
+        let (budget, with_children) = (&self.budget, self.report.looks % SELDOM == 0);
+        let seen = self.processes.iter_mut().filter(|(name, _)| with_children || !is_stand_in(name));
+        let look = |(name, process): (&OsString, &mut Process)| {
+            // A child is sampled at each look at it.
+            let sample = sample || self.options.sample_rate > 0 && is_stand_in(name);
+            (!process.look(sample, budget)).then(|| name.clone())
+        };
+        let gone: Vec<OsString> = seen.filter_map(look).collect();
         for process in gone.iter().filter_map(|name| self.processes.remove(name)) {
             process.finish(&self.budget);
         }
         self.report.looks += 1;
+    }
+
+    /// Finds children of the processes that do not record by themselves.
+    fn find_children(&mut self, now: i64) {
+        let parents: Vec<i32> = self.processes.values().map(Process::pid).collect();
+        if !parents.is_empty() {
+            self.children.find(&self.options.directory, &parents, now);
+        }
     }
 
     /// Finds processes that began to record.
@@ -187,7 +204,7 @@ impl Watch {
     }
 
     fn open(&mut self, name: OsString, path: &Path) {
-        match Process::open(path, &self.budget, self.options.sample_rate > 0) {
+        match Process::open(path, &self.budget, self.options.sample_rate > 0, !is_stand_in(&name)) {
             Ok(process) => {
                 // A process that executed another program begins another file.
                 let pid = process.pid();

@@ -34,7 +34,7 @@ pub use streams::{Behind, HeldBack, OperationWait, SharedQueue, StreamAccount, W
 use crate::call_tree::{TreeRow, tree};
 use crate::facts::Facts;
 use crate::marks::Mark;
-use crate::places::place_of_stack;
+use crate::places::{is_own_line, place_of_stack};
 use crate::refusal::Refusal;
 use crate::scope::Scope;
 use crate::steps::{Steps, busiest};
@@ -239,6 +239,27 @@ impl Costs {
         let seen = threads.flat_map(|thread| self.sites.samples(thread, self.window.0, self.window.1));
         let seen = seen.filter(|seen| seen.spot == Some(spot) && asleep.is_none_or(|of| of == seen.asleep));
         tree(trace, &seen.map(|seen| (seen.stack, seen.weight)).collect::<Vec<_>>(), self.place(spot))
+    }
+
+    /// Where the processes that a process started are when they load data, if that is a line of the program's own; `None` if their samples
+    /// are few.
+    pub fn loads_in_children(&self, trace: &Trace, process: ProcessId) -> Option<&Place> {
+        let of_child = |thread: &ThreadId| {
+            let of = trace.process_of_thread(*thread).some();
+            of.is_some_and(|of| trace.processes.parent[of.index()] == process && of != process)
+        };
+        let threads = trace.threads.ids().filter(of_child);
+        let seen = threads.flat_map(|thread| self.sites.samples(thread, self.window.0, self.window.1));
+        let mut counts = Vec::new();
+        for spot in seen.filter_map(|seen| seen.spot) {
+            let loads = self.mark(spot).is_some_and(|mark| mark.cause() == Cause::DataLoading);
+            if loads && is_own_line(self.place(spot)) {
+                roots::add_to(&mut counts, spot, 1usize);
+            }
+        }
+        let (spot, count) =
+            counts.into_iter().max_by_key(|(spot, count)| (*count, std::cmp::Reverse(*spot)))?;
+        (count >= FEW).then(|| self.place(spot))
     }
 
     /// Where samples of threads are that lie in calls of a function, most first; none if they are few: a sample near a call of

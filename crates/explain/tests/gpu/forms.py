@@ -54,8 +54,32 @@ loss = jax.numpy.ones(())
 step = lambda x: x @ x
 """,
 }
+# What some forms use besides.
+OWN = {
+    "loader-workers.pytorch": "dataset = torch.utils.data.TensorDataset(torch.ones(256, 4))",
+    "async-save.pytorch": "import threading; model = torch.nn.Linear(4, 4).cuda(); path = 'saved.pt'",
+    "device-feed.pytorch": "batch = torch.ones(64, 64)",
+    "fixed-shapes.pytorch": "batch = torch.ones(1, 70)",
+    "foreach.pytorch": "model = torch.nn.Linear(4, 4).cuda()",
+    "device-feed.cupy": "batch = numpy.ones((64, 64))",
+    "loader-workers.jax": "import concurrent.futures; load_batch = lambda: 7",
+    "async-save.jax": "import numpy, threading; params = [example]; path = 'saved.npz'",
+    "device-feed.jax": "import numpy; batch = numpy.ones((60, 4))",
+    "fixed-shapes.jax": "batch = jax.numpy.ones((60, 4))",
+}
 # What must hold afterwards.
 AFTER = {
+    "loader-workers.pytorch": "assert sum(len(batch) for batch, in loader) == 256",
+    "async-save.pytorch": "assert torch.load(path)['weight'].device.type == 'cpu'",
+    "device-feed.pytorch": "torch.cuda.synchronize(); assert (following == 1).all()",
+    "fixed-shapes.pytorch": "assert batch.shape == (1, 128) and batch.sum() == 70",
+    "foreach.pytorch": "assert optimizer.defaults['fused']",
+    "device-feed.cupy": "stream.synchronize(); assert (following == 1).all()",
+    "fixed-shapes.cupy": "assert (kernel(cupy.ones(4), 3) == 3).all()",
+    "loader-workers.jax": "assert batch == pending.result() == 7",
+    "async-save.jax": "assert (numpy.load(path)['arr_0'] == 1).all()",
+    "device-feed.jax": "assert (following == 1).all()",
+    "fixed-shapes.jax": "assert batch.shape == (64, 4) and batch.sum() == 240",
     "own-stream.pytorch": "assert stream != torch.cuda.default_stream()",
     "pinned-reused.pytorch": "assert host.is_pinned() and host.sum() == 1 << 20",
     "pinned-reused.cupy": "assert host.sum() == 1 << 20",
@@ -80,8 +104,11 @@ int main() {
     int n = 256, arguments = 0, device = 0, grid = 1, block = 32;
     size_t bytes = 1024, few = 16, many = 1024;
     float *x, *norm;
-    void *host, *gpu, *to, *from, *memory, *small, *large, *a, *b;
-    for (void** one : {&gpu, &to, &from, &small, &large, &a, &b}) cudaMalloc(one, bytes);
+    void *host, *gpu, *to, *from, *memory, *small, *large, *a, *b, *next, *staged;
+    for (void** one : {&gpu, &to, &from, &small, &large, &a, &b, &next}) cudaMalloc(one, bytes);
+    cudaMallocHost(&staged, bytes);
+    cudaEvent_t fed; cudaEventCreate(&fed);
+    cudaStream_t feeding; cudaStreamCreate(&feeding);
     cudaMalloc(&x, bytes); cudaMalloc(&norm, bytes);
     cublasHandle_t handle; cublasCreate(&handle);
     cudaMemPool_t pool; cudaGraph_t graph; cudaGraphExec_t executable;
@@ -104,8 +131,8 @@ def python(path: pathlib.Path, framework: str) -> str | None:
     name = path.name.removesuffix(".py")
     with tempfile.TemporaryDirectory() as directory:
         program = pathlib.Path(directory) / "program.py"
-        program.write_text(f"{BEFORE[framework]}\n{path.read_text()}\n{AFTER.get(name, '')}\n")
-        result = subprocess.run([sys.executable, program], capture_output=True, text=True)
+        program.write_text("\n".join([BEFORE[framework], OWN.get(name, ""), path.read_text(), AFTER.get(name, ""), ""]))
+        result = subprocess.run([sys.executable, program], capture_output=True, text=True, cwd=directory)
     return result.stderr if result.returncode else None
 
 

@@ -285,6 +285,8 @@ def look(name, trace):
         first = findings[0] if findings else {"cause": None, "where": [], "work": None, "inner": []}
         lines = [place["line"] for place in first["where"][:1] if place["file"].endswith("host.py")]
         right = first["cause"] in causes and lines == [line_of(name)] and work in (first["work"] or "")
+        if name == "workers":
+            right = right and [place["line"] for place in first["inner"]] == [line_of("loader")]
     print(f"{'right' if right else 'WRONG'}  {name}\n{verdict}\n")
     return right
 

@@ -352,8 +352,11 @@ impl<'a> Gather<'a> {
             complete_from: None,
             began: 0,
         };
-        let damaged = process.read(file, &chunks);
-        process.losses(&contents.name, file, &chunks, damaged.into_iter().chain([damage.bytes]));
+        // Of a process that is only watched, its own file has nothing.
+        if file.level() != Some(Level::Watched) {
+            let damaged = process.read(file, &chunks);
+            process.losses(&contents.name, file, &chunks, damaged.into_iter().chain([damage.bytes]));
+        }
         match contents.beside.map(spool::File::new) {
             Some(Some(beside)) => process.beside(&beside),
             Some(None) => process

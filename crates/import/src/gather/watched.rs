@@ -295,6 +295,18 @@ mod tests {
     }
 
     #[test]
+    fn a_process_that_is_only_watched_lacks_nothing() {
+        let mut beside = Build::new(MAIN, Level::Light);
+        python(&mut beside, 1, "load", 5);
+        look(&mut beside, 2000, &[(MAIN, Run::Running as u32, 1)]);
+        let (own, beside) = (Build::new(MAIN, Level::Watched).finish(), beside.finish());
+        let contents = Contents { name: "100-w.spool".to_owned(), bytes: &own, beside: Some(&beside) };
+        let trace = gather(&[contents], None, &mut NoSymbols, &mut |_| {});
+        assert_eq!((trace.processes.len(), trace.samples.len()), (1, 1));
+        assert!(trace.meta.notes.is_empty() && trace.meta.lost.records == 0, "{:?}", trace.meta);
+    }
+
+    #[test]
     fn a_thread_that_does_not_run_is_sampled_where_it_was() {
         let mut build = Build::new(MAIN, Level::Light);
         python(&mut build, 1, "wait", 5);

@@ -96,11 +96,12 @@ pub enum Refusal {
 }
 
 impl Process {
-    /// Begins to watch the process that writes the spool file at `path`, named `PID-N.spool`.
+    /// Begins to watch the process that writes the spool file at `path`, named `PID-N.spool`; `is_own` is false for one that only
+    /// stands for the process's own ([`Watched::stand_in`]).
     ///
     /// # Errors
     /// [`Refusal`].
-    pub fn open(path: &Path, budget: &Budget, samples: bool) -> Result<Process, Refusal> {
+    pub fn open(path: &Path, budget: &Budget, samples: bool, is_own: bool) -> Result<Process, Refusal> {
         let name = path.file_name().and_then(|name| name.to_str()).ok_or(Refusal::Other)?;
         let pid = name.split('-').next().and_then(|pid| pid.parse::<i32>().ok()).ok_or(Refusal::Other)?;
         let header = spool_file().open(path).map_err(|_| Refusal::Gone)?;
@@ -110,7 +111,7 @@ impl Process {
             return Err(Refusal::NotYet);
         }
         let who = who(pid).ok_or(Refusal::Gone)?;
-        if !maps(pid, path) {
+        if is_own && !maps(pid, path) {
             return Err(Refusal::Other);
         }
         let stem = name.strip_suffix(spool::SUFFIX).ok_or(Refusal::Other)?;
