@@ -9,7 +9,7 @@ use explain::{AccountPart, Accounts, Confidence, HeldBack, Place};
 
 /// Bars of GPUs and of threads that are drawn; the others are only counted.
 const GPUS: usize = 3;
-const THREADS: usize = 3;
+pub(crate) const THREADS: usize = 3;
 
 /// Fewest and most columns of names. Most: a number of threads and the longest name that Linux gives a thread.
 const NAME: usize = 18;
@@ -32,12 +32,17 @@ const LEVELS: [char; 9] = [' ', '▁', '▂', '▃', '▄', '▅', '▆', '▇',
 
 /// A bar for each of the first GPUs, with its busy time over time, and for the first threads; an empty line after them.
 pub(crate) fn text(accounts: &Accounts, page: Page) -> String {
+    with_threads(accounts, page, THREADS)
+}
+
+/// As [`text`], with bars for so many threads, at most [`THREADS`].
+pub(crate) fn with_threads(accounts: &Accounts, page: Page, threads_shown: usize) -> String {
     let (gpus, threads): (Vec<Bar>, Vec<Bar>) = bars(accounts).into_iter().partition(|bar| bar.is_gpu);
     let mut order: Vec<_> = accounts.gpus.iter().collect();
     order.sort_by_key(|gpu| gpu.device);
     let mut working: Vec<&Bar> = threads.iter().filter(|bar| bar.calls > 0).collect();
     working.sort_by_key(|bar| std::cmp::Reverse(bar.calls));
-    let drawn = || gpus.iter().take(GPUS).chain(working.iter().copied().take(THREADS));
+    let drawn = || gpus.iter().take(GPUS).chain(working.iter().copied().take(threads_shown));
     let widest = drawn().map(|bar| width(&bar.of)).max().unwrap_or_default();
     let columns = widest.clamp(NAME, MOST_NAME);
     let mut text = String::new();
@@ -47,7 +52,7 @@ pub(crate) fn text(accounts: &Accounts, page: Page) -> String {
         text.push_str(format!("{:<columns$}  {busy}", "  busy over time").trim_end());
         text.push('\n');
     }
-    working.iter().take(THREADS).for_each(|bar| line(&mut text, bar, columns, page));
+    working.iter().take(threads_shown).for_each(|bar| line(&mut text, bar, columns, page));
     let others = [
         (gpus.len().saturating_sub(GPUS), "more GPU", "more GPUs"),
         (working.len().saturating_sub(THREADS), "more group of threads", "more groups of threads"),

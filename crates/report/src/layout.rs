@@ -51,6 +51,17 @@ pub(crate) fn wrap(text: &str, columns: usize) -> Vec<String> {
     lines.iter().map(|line| line.replace(GLUE, " ")).collect()
 }
 
+/// `text` without its last clauses, as far as it has more than so many lines of `columns`.
+pub(crate) fn shorten(text: &str, columns: usize, lines: usize) -> String {
+    let end = if text.ends_with('.') { "." } else { "" };
+    let mut kept = text.trim_end_matches('.');
+    while wrap(&format!("{kept}{end}"), columns).len() > lines {
+        let Some((first, _)) = kept.rsplit_once(", ") else { break };
+        kept = first;
+    }
+    format!("{kept}{end}")
+}
+
 /// A paragraph of at most `columns`, its further lines indented.
 pub(crate) fn hang(text: &str, columns: usize) -> String {
     wrap(text, columns.saturating_sub(4)).join("\n    ") + "\n"
@@ -88,6 +99,14 @@ mod tests {
         assert_eq!(elide("abcdefghij", 7), "abc…hij");
         assert_eq!(elide("核核核核核", 6), "核…核");
         assert_eq!(elide("abc", 0), "…");
+    }
+
+    #[test]
+    fn clauses_are_left_out() {
+        let text = "it took 7 s: imports 4 s, first uses 2 s, a lock 1 s.";
+        assert_eq!(shorten(text, 30, 2), text);
+        assert_eq!(shorten(text, 24, 2), "it took 7 s: imports 4 s, first uses 2 s.");
+        assert_eq!(shorten(text, 12, 1), "it took 7 s: imports 4 s.");
     }
 
     #[test]

@@ -44,15 +44,13 @@ pub(crate) fn text(overlap: &Overlap, page: Page, all: bool) -> String {
     text
 }
 
-/// `GPU 0: copies and kernels could overlap 410 ms more: one-stream · likely: all operations are in one stream`: the largest loss.
+/// `GPU 0: 410 ms more could overlap: one-stream · likely (--all)`: of copies and kernels, with the largest loss.
 pub(crate) fn brief(overlap: &Overlap) -> String {
     let (gpu, missed) = (overlap.device, units::duration(overlap.missed_ns()));
     let first = overlap.lost.first().filter(|_| overlap.judged);
-    let why = first.map_or_else(String::new, |lost| {
-        let (rule, sure, why) = (lost.rule.id(), lost.confidence.id(), lost.rule.mechanism(lost));
-        format!(": {rule} · {sure}: {why}")
-    });
-    format!("GPU {gpu}: copies and kernels could overlap for {missed} more (--all){why}")
+    let why =
+        first.map_or_else(String::new, |lost| format!(": {} · {}", lost.rule.id(), lost.confidence.id()));
+    format!("GPU {gpu}: {missed} more could overlap{why} (--all)")
 }
 
 /// `GPU 0 overlap: copies in 3.2 ms, kernels 3.3 ms, copies out 3.1 ms; two at once 5.0 ms, all three 1.1 ms; …`

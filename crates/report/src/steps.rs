@@ -1,7 +1,7 @@
 //! Steps, in words.
 
 use crate::escape::visible;
-use crate::layout::hang;
+use crate::layout::{hang, shorten};
 use crate::page::Page;
 use crate::units;
 use crate::verdict::short;
@@ -20,7 +20,8 @@ const KERNEL: usize = 40;
 /// The steps for a terminal, with an empty line after them; nothing without steps. `told` says that the verdict has all but the slow ones.
 pub(crate) fn text(steps: Option<&Steps>, refused: Option<Refusal>, page: Page, told: bool) -> String {
     let sentences = sentences(steps, refused).into_iter().skip(usize::from(told));
-    let mut text: String = sentences.map(|sentence| hang(&sentence, page.columns)).collect();
+    let short = |sentence: String| if told { shorten(&sentence, page.columns - 4, 2) } else { sentence };
+    let mut text: String = sentences.map(|sentence| hang(&short(sentence), page.columns)).collect();
     if !text.is_empty() {
         text.push('\n');
     }

@@ -4,7 +4,7 @@ mod costs;
 mod start_up;
 
 use crate::escape::visible;
-use crate::layout::{elide, wrap};
+use crate::layout::{elide, shorten, wrap};
 use crate::units;
 use costs::costs;
 use explain::{Cause, Explanation, Finding, GpuAccount, Place, Refusal};
@@ -67,7 +67,8 @@ fn in_columns(explanation: &Explanation, columns: usize) -> Vec<VerdictLine> {
 pub(crate) fn lines(explanation: &Explanation, columns: usize) -> Vec<String> {
     let sentences = in_columns(explanation, 2 * columns.saturating_sub(2 * INDENT));
     let wrapped = sentences.iter().flat_map(|line| {
-        let lines = wrap(&line.text, columns.saturating_sub(INDENT)).into_iter().enumerate();
+        let room = columns.saturating_sub(INDENT);
+        let lines = wrap(&shorten(&line.text, room, 2), room).into_iter().enumerate();
         lines.map(|(at, line)| if at == 0 { line } else { format!("{:INDENT$}{line}", "") })
     });
     wrapped.collect()

@@ -163,7 +163,7 @@ impl Watch {
             // A pause may be a tenth shorter than the period: a rate of one look each is not halved by that.
             self.next_sample = now + period - period / 9;
         }
-        let (budget, with_children) = (&self.budget, self.report.looks % SELDOM == 0);
+        let (budget, with_children) = (&self.budget, self.report.looks.is_multiple_of(SELDOM));
         let seen = self.processes.iter_mut().filter(|(name, _)| with_children || !is_stand_in(name));
         let look = |(name, process): (&OsString, &mut Process)| {
             // A child is sampled at each look at it.

@@ -8,7 +8,7 @@ use crate::page::Page;
 use crate::style::Role;
 use crate::verdict::below;
 use crate::{account, failed, header, overlap, ranks, steps, units, verdict};
-use explain::{Confidence, Explanation, Finding, Fix, Nature, Place, Summary};
+use explain::{Confidence, Explanation, Finding, Fix, Nature, Overlap, Place, Steps, Summary};
 use std::collections::HashMap;
 
 /// Columns before a field's label.
@@ -50,25 +50,33 @@ fn whole(explanation: &Explanation, page: Page) -> String {
     text
 }
 
-/// What a person reads first, in about [`SCREEN`] lines: as many findings as there is room for, and at least one.
+/// What a person reads first, in about [`SCREEN`] lines: as many findings as there is room for, and at least one, for which bars of threads
+/// and slow steps make room.
 fn first_screen(explanation: &Explanation, page: Page) -> String {
     let (large, small) = by_size(explanation, false);
-    let mut text = first_lines(explanation, page, header::brief);
-    text.push_str(&account::text(&explanation.accounts, page));
-    text.push_str(&ranks::text(&explanation.accounts, page));
-    let is_told = explanation.accounts.steady.is_some();
-    text.push_str(&steps::text(explanation.steps.as_ref(), explanation.accounts.refused, page, is_told));
+    let accounts = &explanation.accounts;
     let end = last_lines(explanation, &large, page);
-    let mut left = SCREEN.saturating_sub(text.lines().count() + end.lines().count());
+    let findings: Vec<String> = large.iter().map(|finding| briefly(explanation, &[finding], page)).collect();
+    let lines = |text: &str| text.lines().count();
+    let needed = lines(&end) + findings.first().map_or(0, |first| lines(first)) + 1;
+    let is_told = accounts.steady.is_some();
+    let before = |threads: usize, steps: Option<&Steps>| {
+        let mut text = first_lines(explanation, page, header::brief);
+        text.push_str(&account::with_threads(accounts, page, threads));
+        text.push_str(&ranks::text(accounts, page));
+        text + &steps::text(steps, accounts.refused, page, is_told)
+    };
+    let fits = |text: &String| lines(text) + needed <= SCREEN;
+    let with_steps = (0..=account::THREADS).rev().map(|threads| before(threads, explanation.steps.as_ref()));
+    let mut text = with_steps.into_iter().find(fits).unwrap_or_else(|| before(0, None));
+    let mut left = SCREEN.saturating_sub(lines(&text) + lines(&end));
     let mut told = 0;
-    for finding in &large {
-        let finding = briefly(explanation, &[finding], page);
-        let lines = finding.lines().count();
-        if told > 0 && left <= lines {
+    for finding in &findings {
+        if told > 0 && left <= lines(finding) {
             break;
         }
-        (left, told) = (left.saturating_sub(lines), told + 1);
-        text.push_str(&finding);
+        (left, told) = (left.saturating_sub(lines(finding)), told + 1);
+        text.push_str(finding);
     }
     let folded: Vec<&Finding> = large[told..].iter().chain(&small).copied().collect();
     text.extend(phrases::folded(&folded).map(|folded| format!("{folded} (--all shows them)\n")));
@@ -78,7 +86,15 @@ fn first_screen(explanation: &Explanation, page: Page) -> String {
 /// What comes after the findings: the overlap in a line for each GPU, remarks in one line, what is not known of gains; and what can be said
 /// where there are no findings.
 fn last_lines(explanation: &Explanation, large: &[&Finding], page: Page) -> String {
-    let overlaps = explanation.overlap.iter().filter(|overlap| overlap::is_worth_telling(overlap, false));
+    let span = |device: i64| {
+        let gpu = explanation.accounts.gpus.iter().find(|gpu| gpu.device == device);
+        gpu.map_or(0, |gpu| gpu.span_ns)
+    };
+    let is_worth = |overlap: &&Overlap| {
+        overlap::is_worth_telling(overlap, false)
+            && overlap.missed_ns() as f64 >= span(overlap.device) as f64 * verdict::SMALL
+    };
+    let overlaps = explanation.overlap.iter().filter(is_worth);
     let mut lines: Vec<String> = overlaps.map(overlap::brief).collect();
     lines.extend(failed::line(&explanation.failed_calls));
     lines.extend(remarks(explanation));

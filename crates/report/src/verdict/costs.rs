@@ -1,13 +1,14 @@
 //! What the GPUs lost most time to, a line each.
 
-use super::{SMALL, below, least, short};
+use super::{SMALL, SMALL_OF_BUSY, below, least, short};
 use crate::escape::visible;
 use crate::layout::{cut, elide, width};
 use crate::units;
 use explain::{Cause, Explanation, Finding, Fix, GpuAccount, Phase, Place};
 use trace::Ns;
 
-/// Most causes that the verdict names of what recurs.
+/// Most causes that the verdict names of what recurs, and how many of them if the others cost little.
+const MOST_NAMED: usize = 3;
 const NAMED: usize = 2;
 
 /// Most fixes of a cause that the verdict names.
@@ -49,7 +50,7 @@ impl Cost {
     }
 }
 
-/// What the GPUs lost most time to: two causes that recur at most, and what costs once, by what they cost.
+/// What the GPUs lost most time to: two or three causes that recur at most, and what costs once, by what they cost.
 pub(super) fn costs(explanation: &Explanation) -> Vec<Cost> {
     if explanation.accounts.refused.is_some() {
         return Vec::new();
@@ -71,7 +72,8 @@ pub(super) fn costs(explanation: &Explanation) -> Vec<Cost> {
     }
     named.retain(|cause| cause.share >= least);
     named.sort_by(|a, b| b.share.total_cmp(&a.share));
-    named.truncate(NAMED);
+    let large = named.iter().take_while(|cause| cause.share >= SMALL_OF_BUSY).count();
+    named.truncate(large.clamp(NAMED, MOST_NAMED));
     let mut costs: Vec<Cost> = named.into_iter().map(Cost::One).collect();
     let of_once = cost_of_once(explanation, &once, least);
     // Of steps, what happens once is a remark.
@@ -80,7 +82,7 @@ pub(super) fn costs(explanation: &Explanation) -> Vec<Cost> {
         repeats && costs.first().is_some_and(|first| first.share() >= SMALL_OF_STEPS * cost.share())
     };
     let last = of_once.as_ref().is_some_and(drowns);
-    costs.extend(of_once);
+    costs.extend(of_once.filter(|cost| !last || cost.share() >= SMALL_OF_BUSY));
     if !last {
         costs.sort_by(|a, b| b.share().total_cmp(&a.share()));
     }
