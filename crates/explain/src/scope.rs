@@ -28,8 +28,8 @@ impl Scope {
             return all;
         };
         let (start, end) = facts.trace.span().unwrap_or(found);
-        let started = Some(found.0).filter(|from| (from - start) * WORTH > end - start);
-        if (found.0 - start) * 100 >= (end - start) * NEARLY_ALL {
+        let started = Some(found.0).filter(|from| from - start > (end - start) / WORTH);
+        if found.0 - start >= (end - start) / 100 * NEARLY_ALL {
             return Scope { started, ..all };
         }
         Scope { window: found, is_steady: true, started, ..all }.with_steps_within()
@@ -101,18 +101,18 @@ const REPEATED: usize = 16;
 /// What comes after the pauses with which a program starts, if these are longer than all that follow.
 fn after_start_up(trace: &Trace, (start, end): (Ns, Ns)) -> Option<(Ns, Ns)> {
     let gaps = gaps(trace, start);
-    let long: Vec<_> = gaps.iter().filter(|gap| length(gap) * WORTH * LONGER >= end - start).collect();
-    let is_pause = |gap: &&&(Ns, Ns)| length(gap) * WORTH >= end - start;
+    let long: Vec<_> = gaps.iter().filter(|gap| length(gap) >= (end - start) / (WORTH * LONGER)).collect();
+    let is_pause = |gap: &&&(Ns, Ns)| length(gap) >= (end - start) / WORTH;
     let until = long.iter().rev().filter(is_pause).find(|gap| {
         let (prefix, later) = (gap.1 - start, gaps.partition_point(|other| other.1 <= gap.1));
         let idle: Ns = gaps[..later].iter().map(length).sum();
-        let paused = long.iter().filter(|other| other.1 <= gap.1 && length(other) * LONGER >= length(gap));
+        let paused = long.iter().filter(|other| other.1 <= gap.1 && length(other) >= length(gap) / LONGER);
         prefix >= SHORTEST
-            && (end - gap.1) * REST >= end - start
+            && end - gap.1 >= (end - start) / REST
             && gaps.len() - later >= REPEATED
-            && idle * 100 >= prefix * IDLE
-            && paused.map(|gap| length(gap)).sum::<Ns>() * 100 >= prefix * PAUSED
-            && gaps[later..].iter().map(length).max().unwrap_or(0) * LONGER <= length(gap)
+            && idle >= prefix / 100 * IDLE
+            && paused.map(|gap| length(gap)).sum::<Ns>() >= prefix / 100 * PAUSED
+            && gaps[later..].iter().map(length).max().unwrap_or(0) <= length(gap) / LONGER
     });
     until.map(|gap| (gap.1, end))
 }

@@ -13,7 +13,7 @@ const WORTH: Ns = 2;
 const NAMED: usize = 3;
 
 pub(super) fn is_worth(start_up: &StartUp) -> bool {
-    start_up.duration_ns * 100 >= start_up.program_ns * WORTH
+    start_up.duration_ns >= start_up.program_ns / 100 * WORTH
 }
 
 /// `Start-up took 7.6 s of 13.2 s: host-code 6.2 s (amp.py:3), first-use 300 ms (amp.py:8).`; if it is nearly all,
