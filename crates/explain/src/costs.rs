@@ -389,11 +389,8 @@ fn inner_beside(mark: Option<Mark>, tree: &[TreeRow]) -> Vec<Place> {
 
 /// Whether threads are asleep in such time, or awake; `None` if it may be either.
 fn sleeps(cause: Cause) -> Option<bool> {
-    match cause {
-        Cause::Blocked | Cause::NoDemand => Some(true),
-        Cause::HostCode => Some(false),
-        _ => None,
-    }
+    let asleep = matches!(cause, Cause::Blocked | Cause::NoDemand);
+    (asleep || cause == Cause::HostCode).then_some(asleep)
 }
 
 /// The stack of the calls, if the culprit is calls of one.

@@ -16,8 +16,10 @@ mod outside;
 mod parts;
 mod ranks;
 mod roots;
+mod sampled;
 mod settle;
 mod sites;
+mod start_up;
 mod steps;
 mod streams;
 
@@ -27,14 +29,14 @@ pub use idle::{Idle, IdlePart, IdleReason};
 pub(crate) use parts::CallParts;
 pub use ranks::{Rank, Ranks};
 pub(crate) use roots::{Culprit, Link, PartRoots, Root, Row};
+pub(crate) use sampled::{Costs, Sampled};
 pub(crate) use sites::SpotId;
+pub use start_up::StartUp;
 pub(crate) use streams::shared_queues;
 pub use streams::{Behind, HeldBack, OperationWait, SharedQueue, StreamAccount, WaitPart};
 
-use crate::call_tree::{TreeRow, tree};
 use crate::facts::Facts;
-use crate::marks::Mark;
-use crate::places::{is_own_line, place_of_stack};
+use crate::places::place_of_stack;
 use crate::refusal::Refusal;
 use crate::scope::Scope;
 use crate::steps::{Steps, busiest};
@@ -52,7 +54,7 @@ use sites::Sites;
 use std::collections::BTreeMap;
 use steps::Cutting;
 use streams::Waiting;
-use trace::{Ns, OpId, ProcessId, Sym, ThreadId, Trace};
+use trace::{Ns, OpId, ThreadId, Trace};
 
 /// The accounts of a trace.
 #[derive(Clone, Debug, Default, Serialize)]
@@ -83,17 +85,6 @@ pub struct Steady {
     pub start_ns: Ns,
     /// End, ns from the trace's start.
     pub end_ns: Ns,
-}
-
-/// What a program does before it repeats anything: imports, building the model, compilers, its first steps.
-#[derive(Clone, Debug, Serialize)]
-pub struct StartUp {
-    /// Its time, ns.
-    pub duration_ns: Ns,
-    /// The time of the whole program, ns.
-    pub program_ns: Ns,
-    /// What the thread that made the first call did meanwhile; `None` if that had not begun.
-    pub thread: Option<ThreadAccount>,
 }
 
 /// A GPU's time.
@@ -193,112 +184,6 @@ const SHOWN: usize = 3;
 /// Choices.
 const WORTH: Ns = 100;
 const WORTH_OF_ALL: Ns = 1_000;
-
-/// Samples in calls that tell where such calls are made. A choice.
-const FEW: usize = 8;
-
-/// What the roots of the GPUs' idle time cost.
-pub(crate) struct Costs {
-    /// Each root once.
-    pub rows: Vec<Row>,
-    /// The time of all GPUs together without start-up, ns; 0 where it is not known what they lost.
-    pub gpu_ns: Ns,
-    /// The smallest cost that makes a root a finding by itself, ns.
-    pub worth_ns: Ns,
-    /// The roots of each part of the accounts.
-    pub parts: PartRoots,
-    /// What they are of, ns.
-    window: (Ns, Ns),
-    sites: Sites,
-}
-
-impl Costs {
-    pub fn place(&self, spot: SpotId) -> &Place {
-        self.sites.place(spot)
-    }
-
-    /// What is done at a place, if that is known work.
-    pub fn mark(&self, spot: SpotId) -> Option<Mark> {
-        self.sites.mark(spot)
-    }
-
-    /// What threads of a process did below a place: asleep, awake, or both. Of a build, the stacks of the calls that loaded what was built
-    /// also have the library.
-    pub fn tree(
-        &self,
-        trace: &Trace,
-        process: ProcessId,
-        spot: SpotId,
-        asleep: Option<bool>,
-    ) -> Vec<TreeRow> {
-        let loads: Vec<_> = self.sites.loads(spot).map(|stack| (stack, 1)).collect();
-        if loads.len() >= FEW {
-            return tree(trace, &loads, self.place(spot));
-        }
-        let threads = trace.threads.ids().filter(|thread| trace.process_of_thread(*thread) == process);
-        let seen = threads.flat_map(|thread| self.sites.samples(thread, self.window.0, self.window.1));
-        let seen = seen.filter(|seen| seen.spot == Some(spot) && asleep.is_none_or(|of| of == seen.asleep));
-        tree(trace, &seen.map(|seen| (seen.stack, seen.weight)).collect::<Vec<_>>(), self.place(spot))
-    }
-
-    /// Where the processes that a process started are when they load data, if that is a line of the program's own; `None` if their samples
-    /// are few.
-    pub fn loads_in_children(&self, trace: &Trace, process: ProcessId) -> Option<&Place> {
-        let of_child = |thread: &ThreadId| {
-            let of = trace.process_of_thread(*thread).some();
-            of.is_some_and(|of| trace.processes.parent[of.index()] == process && of != process)
-        };
-        let threads = trace.threads.ids().filter(of_child);
-        let seen = threads.flat_map(|thread| self.sites.samples(thread, self.window.0, self.window.1));
-        let mut counts = Vec::new();
-        for spot in seen.filter_map(|seen| seen.spot) {
-            let loads = self.mark(spot).is_some_and(|mark| mark.cause() == Cause::DataLoading);
-            if loads && is_own_line(self.place(spot)) {
-                roots::add_to(&mut counts, spot, 1usize);
-            }
-        }
-        let (spot, count) =
-            counts.into_iter().max_by_key(|(spot, count)| (*count, std::cmp::Reverse(*spot)))?;
-        (count >= FEW).then(|| self.place(spot))
-    }
-
-    /// Where samples of threads are that lie in calls of a function, most first; none if they are few: a sample near a call of
-    /// microseconds may be beside it. Also what is below the first place.
-    pub fn places_in_calls(&self, facts: &Facts<'_>, threads: &[ThreadId], name: Sym) -> Sampled {
-        let (mut counts, mut stacks) = (Vec::new(), Vec::new());
-        for seen in threads.iter().flat_map(|thread| self.sites.in_calls(facts, *thread, name, self.window)) {
-            if let Some(spot) = seen.spot {
-                roots::add_to(&mut counts, spot, 1u64);
-                stacks.push((spot, seen.stack));
-            }
-        }
-        if stacks.len() < FEW {
-            return Sampled::default();
-        }
-        counts.sort_by_key(|(_, count)| std::cmp::Reverse(*count));
-        let first = counts[0].0;
-        let at_first = stacks.iter().filter(|(spot, _)| *spot == first);
-        let stacks: Vec<_> = at_first.map(|(_, stack)| (*stack, 1)).collect();
-        let mut places: Vec<Place> = Vec::new();
-        for place in counts.iter().map(|(spot, _)| self.place(*spot)) {
-            if !places.contains(place) {
-                places.push(place.clone());
-            }
-        }
-        Sampled { places, tree: tree(facts.trace, &stacks, self.place(first)), mark: self.mark(first) }
-    }
-}
-
-/// Where samples of threads are.
-#[derive(Default)]
-pub(crate) struct Sampled {
-    /// The places, most samples first.
-    pub places: Vec<Place>,
-    /// What is below the first one.
-    pub tree: Vec<TreeRow>,
-    /// What is done there, if that is known work.
-    pub mark: Option<Mark>,
-}
 
 /// What is made of a trace.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -423,24 +308,12 @@ fn make(
     let ranks = is_known.then(|| ranks::ranks(&blame, &timelines, &collectives, window)).flatten();
     let steady = scope.is_steady.then_some(Steady { start_ns: window.0, end_ns: window.1 });
     let started = scope.started.filter(|_| for_people);
-    let start_up = started.map(|started| start_up(&blame, &spans, started));
+    let start_up = started.map(|started| start_up::of(&blame, &spans, started));
     (
         Accounts { refused, steady, start_up, gpus: accounts, threads, streams, ranks, idle },
         steps,
         Costs { rows, gpu_ns: known, worth_ns, parts, window, sites },
     )
-}
-
-/// What a program's first thread did until a moment. `spans` are the times of all threads.
-fn start_up(blame: &Blame<'_>, spans: &[(Ns, Ns)], until: Ns) -> StartUp {
-    let facts = blame.facts;
-    let (first, last) = facts.trace.span().unwrap_or((until, until));
-    let calls = facts.calls_by_thread().iter().map(|calls| calls.first().map(|call| facts.start(*call)));
-    let calling = facts.trace.threads.ids().zip(calls).filter_map(|(thread, at)| Some((at?, thread)));
-    let before = calling.min().map(|(_, thread)| (thread, spans[thread.index()]));
-    let before = before.filter(|(_, span)| span.0 < until);
-    let thread = before.map(|(thread, span)| self::thread(blame, thread, (span.0, span.1.min(until))).0);
-    StartUp { duration_ns: (until - first).max(0), program_ns: last - first, thread }
 }
 
 /// The wait of each operation, by GPU; none if the account is refused.

@@ -13,6 +13,7 @@ use crate::rules::kernel_build::{LEAST, OFTEN, may_build};
 use crate::weights::{Depth, SAMPLE, weights};
 use crate::{Cause, Place};
 use rustc_hash::{FxHashMap, FxHashSet};
+use std::collections::BTreeMap;
 use trace::{CallId, Ns, ProcessId, StackId, Sym, ThreadId, ThreadState, Trace};
 
 /// A row of [`Sites`].
@@ -298,7 +299,7 @@ const NEAR: Ns = 20_000_000;
 fn ask(activity: &Activity<'_>, naming: &mut Naming<'_>, samples: &mut [Vec<Seen>]) {
     let trace = naming.trace;
     let own = |naming: &Naming<'_>, seen: &Seen| seen.spot.filter(|spot| naming.is_own(*spot));
-    let mut first = FxHashMap::<ProcessId, (usize, ThreadId)>::default();
+    let mut first = BTreeMap::<ProcessId, (usize, ThreadId)>::new();
     for (thread, samples) in trace.threads.ids().zip(&*samples) {
         let count = samples.iter().filter(|seen| own(naming, seen).is_some()).count();
         let most = first.entry(trace.process_of_thread(thread)).or_insert((0, ThreadId::NONE));

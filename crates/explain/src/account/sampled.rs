@@ -1,0 +1,116 @@
+//! What the roots of the GPUs' idle time cost, and what samples say of the places at which they lie.
+
+use super::roots::{PartRoots, Row, add_to};
+use super::sites::{Sites, SpotId};
+use crate::call_tree::{TreeRow, tree};
+use crate::facts::Facts;
+use crate::marks::Mark;
+use crate::places::is_own_line;
+use crate::{Cause, Place};
+use trace::{Ns, ProcessId, Sym, ThreadId, Trace};
+
+/// Samples in calls that tell where such calls are made. A choice.
+const FEW: usize = 8;
+
+/// What the roots of the GPUs' idle time cost.
+pub(crate) struct Costs {
+    /// Each root once.
+    pub rows: Vec<Row>,
+    /// The time of all GPUs together without start-up, ns; 0 where it is not known what they lost.
+    pub gpu_ns: Ns,
+    /// The smallest cost that makes a root a finding by itself, ns.
+    pub worth_ns: Ns,
+    /// The roots of each part of the accounts.
+    pub parts: PartRoots,
+    /// What they are of, ns.
+    pub(super) window: (Ns, Ns),
+    pub(super) sites: Sites,
+}
+
+impl Costs {
+    pub fn place(&self, spot: SpotId) -> &Place {
+        self.sites.place(spot)
+    }
+
+    /// What is done at a place, if that is known work.
+    pub fn mark(&self, spot: SpotId) -> Option<Mark> {
+        self.sites.mark(spot)
+    }
+
+    /// What threads of a process did below a place: asleep, awake, or both. Of a build, the stacks of the calls that loaded what was built
+    /// also have the library.
+    pub fn tree(
+        &self,
+        trace: &Trace,
+        process: ProcessId,
+        spot: SpotId,
+        asleep: Option<bool>,
+    ) -> Vec<TreeRow> {
+        let loads: Vec<_> = self.sites.loads(spot).map(|stack| (stack, 1)).collect();
+        if loads.len() >= FEW {
+            return tree(trace, &loads, self.place(spot));
+        }
+        let threads = trace.threads.ids().filter(|thread| trace.process_of_thread(*thread) == process);
+        let seen = threads.flat_map(|thread| self.sites.samples(thread, self.window.0, self.window.1));
+        let seen = seen.filter(|seen| seen.spot == Some(spot) && asleep.is_none_or(|of| of == seen.asleep));
+        tree(trace, &seen.map(|seen| (seen.stack, seen.weight)).collect::<Vec<_>>(), self.place(spot))
+    }
+
+    /// Where the processes that a process started are when they load data, if that is a line of the program's own; `None` if their samples
+    /// are few.
+    pub fn loads_in_children(&self, trace: &Trace, process: ProcessId) -> Option<&Place> {
+        let of_child = |thread: &ThreadId| {
+            let of = trace.process_of_thread(*thread).some();
+            of.is_some_and(|of| trace.processes.parent[of.index()] == process && of != process)
+        };
+        let threads = trace.threads.ids().filter(of_child);
+        let seen = threads.flat_map(|thread| self.sites.samples(thread, self.window.0, self.window.1));
+        let mut counts = Vec::new();
+        for spot in seen.filter_map(|seen| seen.spot) {
+            let loads = self.mark(spot).is_some_and(|mark| mark.cause() == Cause::DataLoading);
+            if loads && is_own_line(self.place(spot)) {
+                add_to(&mut counts, spot, 1usize);
+            }
+        }
+        let (spot, count) =
+            counts.into_iter().max_by_key(|(spot, count)| (*count, std::cmp::Reverse(*spot)))?;
+        (count >= FEW).then(|| self.place(spot))
+    }
+
+    /// Where samples of threads are that lie in calls of a function, most first; none if they are few: a sample near a call of
+    /// microseconds may be beside it. Also what is below the first place.
+    pub fn places_in_calls(&self, facts: &Facts<'_>, threads: &[ThreadId], name: Sym) -> Sampled {
+        let (mut counts, mut stacks) = (Vec::new(), Vec::new());
+        for seen in threads.iter().flat_map(|thread| self.sites.in_calls(facts, *thread, name, self.window)) {
+            if let Some(spot) = seen.spot {
+                add_to(&mut counts, spot, 1u64);
+                stacks.push((spot, seen.stack));
+            }
+        }
+        if stacks.len() < FEW {
+            return Sampled::default();
+        }
+        counts.sort_by_key(|(_, count)| std::cmp::Reverse(*count));
+        let first = counts[0].0;
+        let at_first = stacks.iter().filter(|(spot, _)| *spot == first);
+        let stacks: Vec<_> = at_first.map(|(_, stack)| (*stack, 1)).collect();
+        let mut places: Vec<Place> = Vec::new();
+        for place in counts.iter().map(|(spot, _)| self.place(*spot)) {
+            if !places.contains(place) {
+                places.push(place.clone());
+            }
+        }
+        Sampled { places, tree: tree(facts.trace, &stacks, self.place(first)), mark: self.mark(first) }
+    }
+}
+
+/// Where samples of threads are.
+#[derive(Default)]
+pub(crate) struct Sampled {
+    /// The places, most samples first.
+    pub places: Vec<Place>,
+    /// What is below the first one.
+    pub tree: Vec<TreeRow>,
+    /// What is done there, if that is known work.
+    pub mark: Option<Mark>,
+}
