@@ -31,7 +31,7 @@ macro_rules! jump {
     };
 }
 
-/// As on x86-64.
+/// The same registers as on x86-64.
 #[cfg(target_arch = "aarch64")]
 macro_rules! jump {
     () => {

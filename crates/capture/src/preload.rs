@@ -88,7 +88,7 @@ pub unsafe extern "C" fn dlsym(handle: *mut c_void, name: *const c_char) -> *mut
     )
 }
 
-/// As on x86-64.
+/// The same registers as on x86-64.
 ///
 /// # Safety
 ///

@@ -1,4 +1,4 @@
-//! What weighed stacks go through below the program's own line, as a tree; and the function or library in it that explains most.
+//! Trees of weighed stacks below the program's own line, and the function or library in one that explains most of it.
 
 use crate::Place;
 use crate::places::{is_telling, of_frame};
@@ -10,7 +10,7 @@ use trace::{FrameId, StackId, Sym, Trace};
 /// A function in a tree of calls.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct TreeRow {
-    /// How many functions of the tree are around it.
+    /// Number of functions of the tree around it.
     pub depth: u32,
     /// The function, with the line that has most samples.
     #[serde(flatten)]

@@ -192,7 +192,7 @@ impl<'a> Roots<'a> {
         finding
     }
 
-    /// Where the workers are that make what a thread waits for.
+    /// The place of the workers that make a thread's batches.
     fn loads_in_children(&self, cause: Cause, waiter: ThreadId) -> Option<&Place> {
         let process = waiter.some().map(|thread| self.facts.trace.process_of_thread(thread));
         let process = process.filter(|_| cause == Cause::DataLoading)?;
@@ -377,8 +377,8 @@ pub(crate) fn first_in_any_case(facts: &Facts<'_>, costs: &Costs) -> Option<Caus
     (first >= costs.worth_ns && first > second + time(&of_calls)).then_some(cause)
 }
 
-/// What is told of a tree beside known work: a library that a line of another library calls is behind that line; any other is known by its
-/// own lines, of which nobody learns more.
+/// The functions below a place that a finding names beside known work: the line that calls a native library, and none for a library that
+/// its own lines identify.
 fn inner_beside(mark: Option<Mark>, tree: &[TreeRow]) -> Vec<Place> {
     let mut inner = inner(tree);
     if let Some(mark) = mark.filter(|mark| !mark.title().is_empty()) {

@@ -240,9 +240,9 @@ pub struct Finding {
     pub why: &'static str,
     /// Where the waiter's calls were made, most time first.
     pub places: Vec<Place>,
-    /// Who does what is done there, as people call it (`torch.save`); empty if that is not known work.
+    /// The name of the known work at the first place (`torch.save`); empty if there is none.
     pub work: &'static str,
-    /// What has at least half of the samples below the first place: the deepest function with a line, then the deepest one, or
+    /// Functions with at least half of the samples below the first place: the deepest with a line, then the deepest one, or
     /// the deepest library, without.
     pub inner: Vec<Place>,
     /// The stacks of these samples as a tree.

@@ -139,7 +139,7 @@ pub struct CallShare {
 
 /// The calls to explain.
 ///
-/// If no time and no range is selected, and the program has a part that it repeats, that part is explained, without the
+/// Without a selected time or range, [`explain()`] covers the part that the program repeats, if it has one, without the
 /// start-up: [`Accounts::steady`]. To explain all of the time, select it.
 #[derive(Clone, Debug)]
 pub struct Options {

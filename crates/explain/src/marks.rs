@@ -1,4 +1,4 @@
-//! What the functions and ranges of known libraries say of the work below them: a word that people have for it.
+//! Known work: functions and ranges of libraries, each with the word that people have for the work below it.
 
 use crate::Cause;
 use rustc_hash::FxHashMap;
@@ -11,7 +11,7 @@ pub(crate) struct Mark(u8);
 /// A row of [`KINDS`]; the first ones count before others.
 struct Kind {
     cause: Cause,
-    /// What does it, as people call it.
+    /// Its name.
     title: &'static str,
     /// Parts of a source file's or a module's path; any file, if it is empty.
     file: &'static str,
@@ -98,7 +98,7 @@ const KINDS: &[Kind] = {
     ]
 };
 
-/// Of its frontend, which is compiled into its users.
+/// Functions of cuDNN's frontend, which is compiled into its users.
 const CUDNN: &[&str] =
     &["create_cudnn_execution_plan", "create_execution_plans", "build_plans", "build_operation_graph"];
 
@@ -120,7 +120,7 @@ impl Mark {
         self.kind().cause
     }
 
-    /// What does the work: `torch.save`; empty if nobody knows.
+    /// The name of the work: `torch.save`; empty if unknown.
     pub fn title(self) -> &'static str {
         self.kind().title
     }
@@ -139,7 +139,7 @@ impl Mark {
         u8::try_from(row).ok().map(Mark)
     }
 
-    /// What a function of a file or a module does.
+    /// The known work of a function in a file or a module.
     fn of(file: &str, function: &str) -> Option<Mark> {
         let is_it = |kind: &Kind| {
             let own = || last_name(function);
@@ -149,7 +149,7 @@ impl Mark {
         KINDS.iter().position(is_it).and_then(Mark::of_row)
     }
 
-    /// What a marked range says.
+    /// The known work of a marked range.
     pub fn of_range(name: &str) -> Option<Mark> {
         let row = || KINDS.iter().position(|kind| kind.cause == Cause::DataLoading);
         name.starts_with(LOADER_RANGE).then(row).flatten().and_then(Mark::of_row)
@@ -170,7 +170,7 @@ pub(crate) struct Marks {
 }
 
 impl Marks {
-    /// What a stack is at work on; `None` if nothing in it says so.
+    /// The known work of a stack; `None` if no frame shows one.
     pub fn of_stack(&mut self, trace: &Trace, stack: StackId) -> Option<Mark> {
         let stacks = std::iter::successors(stack.some(), |stack| trace.stacks.caller[stack.index()].some());
         let frames = stacks.filter_map(|stack| trace.stacks.frame[stack.index()].some());

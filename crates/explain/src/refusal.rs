@@ -1,9 +1,9 @@
-//! What keeps a trace from showing why GPUs were idle.
+//! Reasons why a trace cannot show why GPUs were idle.
 
 use serde::Serialize;
 use trace::{Clock, Trace};
 
-/// What keeps a trace from showing why GPUs were idle.
+/// Reasons why a trace cannot show why GPUs were idle.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Refusal {

@@ -11,7 +11,7 @@ pub(crate) struct Scope {
     pub window: (Ns, Ns),
     /// Whether `window` is what the program repeats, and not all that is selected.
     pub is_steady: bool,
-    /// When the start-up ends, ns, if the program has one that stands out.
+    /// End of the start-up, ns, if the program has one that stands out.
     pub started: Option<Ns>,
     /// The steps in it.
     pub steps: Option<Found>,
@@ -35,7 +35,7 @@ impl Scope {
         Scope { window: found, is_steady: true, started, ..all }.with_steps_within()
     }
 
-    /// What is selected, with its steps.
+    /// The selected time, with its steps.
     pub fn selected(facts: &Facts<'_>, selection: &Selection) -> Scope {
         let window = asked(selection);
         Scope { window, is_steady: false, started: None, steps: steps::find(facts, window) }
@@ -68,7 +68,7 @@ fn steady(trace: &Trace, steps: Option<&Found>) -> Option<(Ns, Ns)> {
     steady.filter(has_work).or_else(|| after_start_up(trace, (start, end)))
 }
 
-/// From the first step to the end of the last one, if these are most of what comes after the start.
+/// The time from the first step to the end of the last one, if steps are at least half of the time from there on.
 fn of_steps(steps: &[(Ns, Ns)], end: Ns) -> Option<(Ns, Ns)> {
     let (from, to) = (steps.first()?.0, steps.last()?.1);
     let all: Ns = steps.iter().map(|(start, end)| end - start).sum();
@@ -88,7 +88,7 @@ const REST: Ns = 4;
 /// The smallest part of a program's time that a pause of its start-up has: one in this many. A choice, as those below.
 const WORTH: Ns = 100;
 
-/// How many times as long as every later one a pause of a start-up is.
+/// Factor by which a pause of a start-up is longer than every later one.
 const LONGER: Ns = 4;
 
 /// The part of a start-up in which no GPU works, and that which pauses of about its last one's length are, in percent.
@@ -98,7 +98,7 @@ const PAUSED: Ns = 60;
 /// Fewest pauses of GPUs after a start-up: something repeats.
 const REPEATED: usize = 16;
 
-/// What comes after the pauses with which a program starts, if these are longer than all that follow.
+/// The time after the pauses with which a program starts, if these are longer than all later ones.
 fn after_start_up(trace: &Trace, (start, end): (Ns, Ns)) -> Option<(Ns, Ns)> {
     let gaps = gaps(trace, start);
     let long: Vec<_> = gaps.iter().filter(|gap| length(gap) >= (end - start) / (WORTH * LONGER)).collect();

@@ -10,17 +10,17 @@ use crate::memory::{Memory, int_at, word_at};
 
 /// `sizeof(generations)`: from it to `generation0`.
 const GENERATIONS: usize = 72;
-/// From `generation0` to `permanent_generation.head`, and to `collecting`.
+/// Offsets of `permanent_generation.head` and `collecting` from `generation0`.
 const PERMANENT: usize = 8;
 const COLLECTING: usize = 104;
 
-/// As much of an interpreter's state as is looked through: more than any release has before these fields.
+/// Bytes of an interpreter's state that are searched: more than any release has before these fields.
 const MOST: usize = 1 << 19;
 
-/// What is read at once.
+/// Bytes of one read.
 const PAGE: usize = 4096;
 
-/// Where the collector's flag is in an interpreter's state.
+/// The place of the collector's flag in an interpreter's state.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct Collector {
     /// `PyInterpreterState.gc.collecting`

@@ -277,7 +277,7 @@ struct Groups {
     code: usize,
     object: usize,
     bytes: usize,
-    /// That of the collector is right behind it.
+    /// The collector's group is right behind it.
     string: usize,
     /// `_PyStackRef` in place of a pointer to the code: the bits that are its tag.
     tag: usize,

@@ -29,7 +29,7 @@ pub struct Remote {
     layout: Layout,
     lists: Lists,
     types: Types,
-    /// Where interpreters have their collector's state, if that was found.
+    /// The place of the collector's state, if it was found.
     collector: Option<Collector>,
     /// Address of `_PyRuntime`.
     runtime: usize,
@@ -307,7 +307,7 @@ fn layouts(
     Ok(if let (Some(layout), Some(lists)) = both { Some((layout, lists)) } else { None })
 }
 
-/// Where interpreters have their collector's state: 3.13 and later say so, of others it is looked for.
+/// The place of the collector's state in an interpreter's: 3.13 and later publish it, in others it is searched.
 fn collector(memory: Memory, runtime: usize, lists: &Lists, hex: u64) -> Option<Collector> {
     if let Some(words) = debug_offsets(memory, runtime).filter(|_| hex >> 16 >= 0x030d) {
         return Lists::collecting(&words, hex).map(|collecting| Collector { collecting });

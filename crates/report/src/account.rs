@@ -35,7 +35,7 @@ pub(crate) fn text(accounts: &Accounts, page: Page) -> String {
     with_threads(accounts, page, THREADS)
 }
 
-/// As [`text`], with bars for so many threads, at most [`THREADS`].
+/// The bars of [`text`], for at most so many threads.
 pub(crate) fn with_threads(accounts: &Accounts, page: Page, threads_shown: usize) -> String {
     let (gpus, threads): (Vec<Bar>, Vec<Bar>) = bars(accounts).into_iter().partition(|bar| bar.is_gpu);
     let mut order: Vec<_> = accounts.gpus.iter().collect();

@@ -94,7 +94,7 @@ pub(crate) fn text(summary: &Summary, columns: usize) -> String {
     lines.join("\n")
 }
 
-/// As [`text`], without remarks.
+/// The header of [`text`] without remarks.
 pub(crate) fn with_versions(summary: &Summary, columns: usize) -> String {
     let mut lines = path_and_facts(summary, columns);
     lines.extend(versions_line(summary, columns));

@@ -46,7 +46,7 @@ pub fn verdict_lines(explanation: &Explanation) -> Vec<VerdictLine> {
     in_columns(explanation, usize::MAX)
 }
 
-/// As [`verdict_lines`], each sentence short enough for two lines of so many columns.
+/// The lines of [`verdict_lines`], each short enough for two lines of so many columns.
 fn in_columns(explanation: &Explanation, columns: usize) -> Vec<VerdictLine> {
     let costs = costs(explanation);
     let of = whose(explanation);

@@ -6,20 +6,20 @@ use crate::{clock, proc};
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
-/// How often children are looked for, ns. One that is found twice has lived that long, and so may have begun to record by itself.
+/// Time between two searches for children, ns. A child that is found twice has had this time to begin its own recording.
 const PERIOD: i64 = 250_000_000;
 
 /// Most children of a program that are watched, and most threads of a process that are asked for theirs: a choice.
 const MOST: usize = 64;
 
-/// What ends the name of a file that stands for a child's own, before its suffix: no process numbers its files so.
+/// The end of a stand-in's name, before its suffix: no process numbers its own files so.
 const NAME: &str = "-w";
 
 /// The children that are known.
 #[derive(Default)]
 pub struct Children {
     next: i64,
-    /// Those that were found once, or are watched, by their ids; with when they began, in the kernel's ticks.
+    /// Children that were found once, or are watched, by id: their start, in the kernel's ticks, and whether they are watched.
     found: BTreeMap<i32, (Option<u64>, bool)>,
     watched: usize,
 }

@@ -124,7 +124,7 @@ impl Watched {
     /// Makes the file that stands for the one of a process that has none of its own: it is complete from the beginning.
     ///
     /// # Errors
-    /// As [`Watched::make`].
+    /// The errors of [`Watched::make`].
     pub fn stand_in(path: &Path, pid: u32, parent: u32, now: i64, unix: i64) -> io::Result<()> {
         let file = Watched::make_at(path, (pid, parent), (now, unix), Level::Watched)?;
         file.finish();

@@ -18,7 +18,7 @@ const PERIOD: i64 = 10_000_000;
 /// look takes long, the watcher uses a sixth of a processor and no more.
 const SHARE: i64 = 5;
 
-/// Of so many looks at a process that records, one is at its children that do not.
+/// Looks at a process that records for each look at its children that do not: a choice.
 const SELDOM: u64 = 5;
 
 /// How often a file is tried whose process is not ready to be watched: for a second.

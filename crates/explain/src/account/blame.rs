@@ -216,7 +216,7 @@ impl Blame<'_> {
         }
     }
 
-    /// What a thread sleeps for in a pause, by the system call that it is in.
+    /// The cause of a thread's sleep in a pause, by the system call that it is in.
     fn asleep(&self, pause: &Pause) -> Cause {
         match self.facts.trace.text(pause.call) {
             call if DEMAND.contains(&call) => Cause::NoDemand,

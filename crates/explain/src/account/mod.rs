@@ -61,7 +61,7 @@ use trace::{Ns, OpId, ThreadId, Trace};
 pub struct Accounts {
     /// Why the idle time of GPUs has no causes; `None` if it has.
     pub refused: Option<Refusal>,
-    /// What the accounts are of, if that is not all of the selected time.
+    /// The part of the time that the accounts cover, if that is not all of the selected time.
     pub steady: Option<Steady>,
     /// The start-up, if the program has one that stands out.
     pub start_up: Option<StartUp>,
@@ -207,7 +207,7 @@ pub(crate) fn accounts(
     make(facts, parts, scope, if each { Extent::Each } else { Extent::Accounts })
 }
 
-/// What each root cost the GPUs of a trace: as [`accounts`], without what only people need.
+/// The costs of the roots of a trace: as [`accounts`], without the parts that only reports need.
 pub(crate) fn costs(facts: &Facts<'_>, parts: &CallParts, scope: &Scope) -> Costs {
     make(facts, parts, scope, Extent::Costs).2
 }

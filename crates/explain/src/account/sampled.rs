@@ -1,4 +1,4 @@
-//! What the roots of the GPUs' idle time cost, and what samples say of the places at which they lie.
+//! Costs of the roots of the GPUs' idle time, and the samples at their places.
 
 use super::roots::{PartRoots, Row, add_to};
 use super::sites::{Sites, SpotId};
@@ -12,7 +12,7 @@ use trace::{Ns, ProcessId, Sym, ThreadId, Trace};
 /// Samples in calls that tell where such calls are made. A choice.
 const FEW: usize = 8;
 
-/// What the roots of the GPUs' idle time cost.
+/// The costs of the roots of the GPUs' idle time.
 pub(crate) struct Costs {
     /// Each root once.
     pub rows: Vec<Row>,
@@ -22,7 +22,7 @@ pub(crate) struct Costs {
     pub worth_ns: Ns,
     /// The roots of each part of the accounts.
     pub parts: PartRoots,
-    /// What they are of, ns.
+    /// The time that they cover, ns.
     pub(super) window: (Ns, Ns),
     pub(super) sites: Sites,
 }
@@ -32,13 +32,13 @@ impl Costs {
         self.sites.place(spot)
     }
 
-    /// What is done at a place, if that is known work.
+    /// The known work at a place, if there is some.
     pub fn mark(&self, spot: SpotId) -> Option<Mark> {
         self.sites.mark(spot)
     }
 
-    /// What threads of a process did below a place: asleep, awake, or both. Of a build, the stacks of the calls that loaded what was built
-    /// also have the library.
+    /// The tree of a process's samples at a place: asleep, awake, or both. For a build it is made of the stacks of the calls that loaded the
+    /// result: these also have the library.
     pub fn tree(
         &self,
         trace: &Trace,
@@ -56,8 +56,7 @@ impl Costs {
         tree(trace, &seen.map(|seen| (seen.stack, seen.weight)).collect::<Vec<_>>(), self.place(spot))
     }
 
-    /// Where the processes that a process started are when they load data, if that is a line of the program's own; `None` if their samples
-    /// are few.
+    /// The program's own line at which most samples of a process's children load data; `None` if these are few.
     pub fn loads_in_children(&self, trace: &Trace, process: ProcessId) -> Option<&Place> {
         let of_child = |thread: &ThreadId| {
             let of = trace.process_of_thread(*thread).some();
@@ -77,8 +76,8 @@ impl Costs {
         (count >= FEW).then(|| self.place(spot))
     }
 
-    /// Where samples of threads are that lie in calls of a function, most first; none if they are few: a sample near a call of
-    /// microseconds may be beside it. Also what is below the first place.
+    /// The places of samples in calls of a function, most first, with the tree below the first; none if the samples are few: a sample near
+    /// a call of microseconds may be beside it.
     pub fn places_in_calls(&self, facts: &Facts<'_>, threads: &[ThreadId], name: Sym) -> Sampled {
         let (mut counts, mut stacks) = (Vec::new(), Vec::new());
         for seen in threads.iter().flat_map(|thread| self.sites.in_calls(facts, *thread, name, self.window)) {
@@ -104,13 +103,13 @@ impl Costs {
     }
 }
 
-/// Where samples of threads are.
+/// The places of some samples.
 #[derive(Default)]
 pub(crate) struct Sampled {
     /// The places, most samples first.
     pub places: Vec<Place>,
-    /// What is below the first one.
+    /// The tree below the first one.
     pub tree: Vec<TreeRow>,
-    /// What is done there, if that is known work.
+    /// The known work there, if there is some.
     pub mark: Option<Mark>,
 }

@@ -31,7 +31,7 @@ pub(super) struct Site {
     pub next: Sym,
     /// In how many of the pauses a kernel may be built.
     builds: usize,
-    /// What builds kernels, if the stack of the call that ends the pauses shows it.
+    /// The builder of kernels, if the stack of the call that ends the pauses shows one.
     builder: Option<Mark>,
     /// Whether it is no pause: the thread went from one call to the next at once.
     pub is_short: bool,
@@ -173,7 +173,7 @@ impl Sites {
         &self.sites[site as usize]
     }
 
-    /// Where a thread was in its calls of a function that lie in a time: the samples in them.
+    /// The samples in a thread's calls of a function, within a time.
     pub fn in_calls(
         &self,
         facts: &Facts<'_>,
@@ -200,7 +200,7 @@ impl Sites {
         self.places[spot as usize].mark.map(Mark::cause)
     }
 
-    /// What is done at a place, if that is known work.
+    /// The known work at a place, if there is some.
     pub fn mark(&self, spot: SpotId) -> Option<Mark> {
         self.places[spot as usize].mark
     }
@@ -292,7 +292,7 @@ fn samples_by_thread(naming: &mut Naming<'_>) -> Vec<Vec<Seen>> {
     by_thread
 }
 
-/// How far apart the samples of two threads may be that are taken for one moment, ns: two looks at the default rate.
+/// Largest distance of two threads' samples that count as one moment, ns: two looks at the default rate.
 const NEAR: Ns = 20_000_000;
 
 /// Lets the samples of threads in code that is not the program's have the line at which the program's own thread waits meanwhile.
@@ -457,20 +457,20 @@ impl<'a> Naming<'a> {
         spot
     }
 
-    /// What a thread does for the one at a place, by its own stack.
+    /// The spot of a thread that works for the one at a place: with the work that its own stack shows.
     fn asked(&mut self, by: SpotId, stack: StackId) -> SpotId {
         let Spot { place, mark } = self.places[by as usize].clone();
         let own = self.marks.of_stack(self.trace, stack);
         self.named(Spot { place, mark: own.or(mark) })
     }
 
-    /// As a place, where a kernel is built, unless other work is known to be done there.
+    /// The spot of a place where a kernel is built, unless it has other known work.
     fn building(&mut self, spot: SpotId, by: Mark) -> SpotId {
         let Spot { place, mark } = self.places[spot as usize].clone();
         self.named(Spot { place, mark: mark.or(Some(by)) })
     }
 
-    /// What ranges say of a place.
+    /// The spot of a place that ranges name.
     fn of_ranges(&mut self, place: Place) -> SpotId {
         let mark = Mark::of_range(&place.function);
         self.named(Spot { place, mark })

@@ -1,22 +1,22 @@
-//! What a program does before it repeats anything.
+//! The start-up: the time before a program repeats anything.
 
 use super::ThreadAccount;
 use super::blame::Blame;
 use serde::Serialize;
 use trace::Ns;
 
-/// What a program does before it repeats anything: imports, building the model, compilers, its first steps.
+/// The time before a program repeats anything: imports, building the model, compilers, its first steps.
 #[derive(Clone, Debug, Serialize)]
 pub struct StartUp {
     /// Its time, ns.
     pub duration_ns: Ns,
     /// The time of the whole program, ns.
     pub program_ns: Ns,
-    /// What the thread that made the first call did meanwhile; `None` if that had not begun.
+    /// The account of the thread that made the first call; `None` if that had not begun.
     pub thread: Option<ThreadAccount>,
 }
 
-/// What a program's first thread did until a moment. `spans` are the times of all threads.
+/// The account of a program's first thread until a moment. `spans` are the times of all threads.
 pub(super) fn of(blame: &Blame<'_>, spans: &[(Ns, Ns)], until: Ns) -> StartUp {
     let facts = blame.facts;
     let (first, last) = facts.trace.span().unwrap_or((until, until));

@@ -39,7 +39,7 @@ fn launches_graph(name: &str) -> bool {
     name.starts_with("cudaGraphLaunch") || name.starts_with("cuGraphLaunch")
 }
 
-/// When the GPU began each graph of a thread, by the call that launched it; `None` unless graphs are at least half of the time of
+/// GPU start of each graph of a thread, by the call that launched it; `None` unless graphs are at least half of the time of
 /// its process's kernels meanwhile. Copies are what feeds them.
 fn of_graphs(
     facts: &Facts<'_>,

@@ -9,17 +9,17 @@ use trace::{Ns, OpId, OpKind, Sym, ThreadId};
 /// Fewest operations of a step: a loop around one kernel is no step.
 const SHORTEST: usize = 4;
 
-/// How many of ten steps must have about the same number of operations.
+/// Steps of ten that must have about the same number of operations.
 const ALIKE: usize = 9;
 
 /// How many of ten operations must be in such steps.
 const COVERED: usize = 8;
 
-/// Of so many operations at most one is beyond a period that is even. A decoder of 80 layers of 15 operations has more once a
+/// Operations for each one beyond a period that is even, at least. A decoder of 80 layers of 15 operations has more once a
 /// token.
 const EVEN: usize = 500;
 
-/// In the names of kernels with which frameworks update a model's parameters, in lower case: PyTorch's `foreach` and fused
+/// Parts of the names of kernels that update a model's parameters, in lower case: PyTorch's `foreach` and fused
 /// optimizers, Apex's, JAX's and Inductor's. Gradient accumulation has several passes through the model a step, and one update.
 const UPDATES: [&str; 4] = ["multi_tensor_apply", "adam", "sgd", "adagrad"];
 
@@ -38,7 +38,7 @@ struct Regular {
 }
 
 impl Regular {
-    /// Whether it has a period, but for a tenth.
+    /// Whether its period differs from another by at most a tenth.
     fn is_about(&self, period: usize) -> bool {
         self.period.abs_diff(period) * 10 <= period
     }

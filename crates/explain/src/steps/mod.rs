@@ -42,7 +42,7 @@ pub struct Steps {
     pub device: Option<i64>,
     /// Number of steps.
     pub count: u64,
-    /// How many steps the program had before these, to settle: some of them took much longer.
+    /// Number of steps before these, which the program needed to settle: some of them took much longer.
     pub warm_up: u64,
     /// The mean duration, ns. Its inverse is the program's rate.
     pub mean_ns: Ns,
@@ -116,7 +116,7 @@ pub(crate) struct Found {
     pub times: Vec<(Ns, Ns)>,
     /// The name of each, if they have some.
     pub names: Vec<Sym>,
-    /// How many of the first ones were left out, since slow ones are frequent among them.
+    /// Number of the first steps that are not among these: slow ones are frequent among them.
     pub warm_up: usize,
 }
 
@@ -196,7 +196,7 @@ impl Outliers {
     }
 }
 
-/// How many of the first steps end with the last slow one that follows another one, or the beginning, within [`SETTLING`]
+/// Number of the first steps, up to the last slow one that follows another one, or the beginning, within [`SETTLING`]
 /// steps; none if most steps are among them.
 fn warm_up(slow: &[usize], steps: usize) -> usize {
     let mut slow = slow.to_vec();

@@ -60,6 +60,12 @@ def layers(count, width, *between):
     return torch.nn.Sequential(*made).cuda()
 
 
+def descend(optimizer, loss):
+    optimizer.zero_grad()
+    loss.backward()
+    optimizer.step()
+
+
 def training():
     """A step that the GPU takes some 25 ms for and the host 4; the host waits for the loss at each 20th step."""
     import torch
@@ -69,9 +75,7 @@ def training():
 
     def step(number):
         loss = model(data).pow(2).mean()
-        optimizer.zero_grad()
-        loss.backward()
-        optimizer.step()
+        descend(optimizer, loss)
         if number % 20 == 19:
             loss.item()
 
@@ -92,9 +96,7 @@ def eager():
 
     def step(number):
         loss = model(data).pow(2).mean()
-        optimizer.zero_grad()
-        loss.backward()
-        optimizer.step()
+        descend(optimizer, loss)
 
     timed(step, 300)
 
@@ -111,9 +113,7 @@ def masked():
         out = model(torch.rand(2048, 512, device="cuda"))
         chosen = out[out.abs().mean(1) > out.abs().mean() + 0.0001 * (number % 7)]
         loss = chosen.pow(2).mean()
-        optimizer.zero_grad()
-        loss.backward()
-        optimizer.step()
+        descend(optimizer, loss)
         for _ in range(number % 3):
             loss = loss.sqrt()
         loss.item()
@@ -173,9 +173,7 @@ def validated():
 
     def step(number):
         loss = model(data).pow(2).mean()
-        optimizer.zero_grad()
-        loss.backward()
-        optimizer.step()
+        descend(optimizer, loss)
         if number % 50 == 49:
             with torch.no_grad():
                 sum(model(data).pow(2).mean() for _ in range(10)).item()
@@ -193,9 +191,7 @@ def varied():
 
     def step(number):
         loss = model(torch.ones(256 * rng.randint(1, 24), 1024, device="cuda")).pow(2).mean()
-        optimizer.zero_grad()
-        loss.backward()
-        optimizer.step()
+        descend(optimizer, loss)
         if number % 25 == 24:
             loss.item()
 
@@ -282,9 +278,7 @@ def rank(number, port, is_printing):
             while time.perf_counter() < until:
                 pass
         loss = model(data).pow(2).mean()
-        optimizer.zero_grad()
-        loss.backward()
-        optimizer.step()
+        descend(optimizer, loss)
         if at % 20 == 19:
             loss.item()
 

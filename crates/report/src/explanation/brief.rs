@@ -44,7 +44,7 @@ impl Brief<'_> {
         self.fixes(text);
     }
 
-    /// Where it is, and what is below: with as much of the path and as many places as fit whole.
+    /// The places with the functions below them: as much of the path, and as many places, as fit whole.
     fn place(&self) -> String {
         let (places, below) = (&self.finding.places, below(self.finding));
         let Some(first) = places.first() else { return String::new() };

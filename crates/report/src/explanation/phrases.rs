@@ -53,7 +53,7 @@ pub(super) fn sentence(finding: &Finding, many_processes: bool) -> String {
     format!("{thread} {verb} {} in {}{end}", amount(finding), times(finding))
 }
 
-/// As [`sentence`], without what a headline says.
+/// The sentence without the amount that a headline has.
 pub(super) fn brief_sentence(finding: &Finding, many_processes: bool) -> String {
     if is_of_gpus(finding) {
         short_sentence(finding, many_processes)
@@ -107,7 +107,7 @@ pub(super) fn cost(finding: &Finding) -> String {
     format!("{share} of the GPU's time, {time}, {when}")
 }
 
-/// When a finding costs: once, if few stretches are most of it.
+/// The phase in words: `once` if few stretches are most of a finding.
 pub(crate) fn when(finding: &Finding) -> &'static str {
     /// Stretches that are counted on the fingers of a hand.
     const FEW: u64 = 5;

@@ -20,7 +20,7 @@ const LINES: usize = 3;
 /// Most places that are listed; the others are only counted.
 const PLACES: usize = 3;
 
-/// Columns of the longest remark that is told by itself.
+/// Columns of the longest remark that is printed in words.
 const ONLY: usize = 150;
 
 /// Lines of the first screen.
@@ -31,7 +31,7 @@ pub fn text(explanation: &Explanation, page: Page, all: bool) -> String {
     if all { whole(explanation, page) } else { first_screen(explanation, page) }
 }
 
-/// All that is known.
+/// The full explanation.
 fn whole(explanation: &Explanation, page: Page) -> String {
     let findings: Vec<&Finding> = explanation.findings.iter().collect();
     let mut text = first_lines(explanation, page, header::with_versions);
@@ -50,7 +50,7 @@ fn whole(explanation: &Explanation, page: Page) -> String {
     text
 }
 
-/// What a person reads first, in about [`SCREEN`] lines: as many findings as there is room for, and at least one, for which bars of threads
+/// The first screen, in about [`SCREEN`] lines: as many findings as there is room for, and at least one, for which bars of threads
 /// and slow steps make room.
 fn first_screen(explanation: &Explanation, page: Page) -> String {
     let (large, small) = by_size(explanation, false);
@@ -83,8 +83,7 @@ fn first_screen(explanation: &Explanation, page: Page) -> String {
     text + &end
 }
 
-/// What comes after the findings: the overlap in a line for each GPU, remarks in one line, what is not known of gains; and what can be said
-/// where there are no findings.
+/// The lines after the findings: the overlap of each GPU, failed calls, remarks, missing gains; and the conclusion if there are no findings.
 fn last_lines(explanation: &Explanation, large: &[&Finding], page: Page) -> String {
     let span = |device: i64| {
         let gpu = explanation.accounts.gpus.iter().find(|gpu| gpu.device == device);

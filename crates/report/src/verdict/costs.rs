@@ -14,7 +14,7 @@ const NAMED: usize = 2;
 /// Most fixes of a cause that the verdict names.
 const FIXES: usize = 2;
 
-/// What recurs in steps comes before what happens once, unless it costs less than this part of that: a choice.
+/// Recurring costs of steps come before one-time costs, unless they are less than this part of them: a choice.
 const SMALL_OF_STEPS: f64 = 0.1;
 
 /// What the GPUs lost time to, in a line.
@@ -50,7 +50,7 @@ impl Cost {
     }
 }
 
-/// What the GPUs lost most time to: two or three causes that recur at most, and what costs once, by what they cost.
+/// The largest costs of the GPUs, in order: two or three causes that recur, and all that costs once as one.
 pub(super) fn costs(explanation: &Explanation) -> Vec<Cost> {
     if explanation.accounts.refused.is_some() {
         return Vec::new();
@@ -170,7 +170,7 @@ pub(super) struct Named {
     behind: String,
     /// `serve.py:17`, or a call
     at: String,
-    /// What is below it: ` → adam.py:545 _single_tensor_adam`.
+    /// The functions below it: ` → adam.py:545 _single_tensor_adam`.
     inner: String,
     fixes: Vec<&'static str>,
 }

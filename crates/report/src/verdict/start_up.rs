@@ -1,4 +1,4 @@
-//! What a program does before it repeats anything.
+//! The start-up: the time before a program repeats anything.
 
 use super::short;
 use crate::escape::visible;
