@@ -10,7 +10,7 @@ use explain::{AccountPart, Accounts, Cause, GpuAccount, Rank, Ranks, Unfit};
 use trace::Ns;
 
 /// Smallest part of a GPU's time, in percent, for which communication gets a line.
-const COMMUNICATION: Ns = 1;
+const COMMUNICATION: Ns = 5;
 
 /// Lines on communication; further GPUs are only counted.
 const GPUS: usize = 3;
