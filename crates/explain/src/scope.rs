@@ -2,7 +2,7 @@
 
 use crate::facts::Facts;
 use crate::refusal::Refusal;
-use crate::steps::{self, Found};
+use crate::steps::{self, Found, FoundStep};
 use trace::{Ns, Selection, Trace};
 
 /// The time to account for.
@@ -60,7 +60,7 @@ fn asked(selection: &Selection) -> (Ns, Ns) {
 fn steady(trace: &Trace, steps: Option<&Found>) -> Option<(Ns, Ns)> {
     let (start, _) = trace.span()?;
     let end = trace.ops.end.iter().copied().max()?;
-    let steady = steps.and_then(|steps| of_steps(&steps.times, end));
+    let steady = steps.and_then(|steps| of_steps(steps, end));
     let has_work = |(from, to): &(Ns, Ns)| {
         let mut times = trace.ops.start.iter().zip(&trace.ops.end);
         times.any(|(start, end)| start < to && from < end)
@@ -69,9 +69,9 @@ fn steady(trace: &Trace, steps: Option<&Found>) -> Option<(Ns, Ns)> {
 }
 
 /// The time from the first step to the end of the last one, if steps are at least half of the time from there on.
-fn of_steps(steps: &[(Ns, Ns)], end: Ns) -> Option<(Ns, Ns)> {
-    let (from, to) = (steps.first()?.0, steps.last()?.1);
-    let all: Ns = steps.iter().map(|(start, end)| end - start).sum();
+fn of_steps(steps: &Found, end: Ns) -> Option<(Ns, Ns)> {
+    let (from, to) = steps.span()?;
+    let all: Ns = steps.steps.iter().map(FoundStep::length).sum();
     (all >= (end - from) / 2 && from < to).then_some((from, to))
 }
 
@@ -137,7 +137,8 @@ fn length((start, end): &(Ns, Ns)) -> Ns {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use trace::Op;
+    use crate::StepSource;
+    use trace::{CallId, Op, Sym, ThreadId};
 
     const MS: Ns = 1_000_000;
 
@@ -182,9 +183,18 @@ mod tests {
 
     #[test]
     fn steps_are_the_steady_part_if_they_are_most_of_it() {
-        let steps: Vec<_> = (10..20).map(|at| (at * MS, (at + 1) * MS)).collect();
+        let step = |at: Ns| FoundStep {
+            start: at * MS,
+            end: (at + 1) * MS,
+            name: Sym::default(),
+            thread: ThreadId::NONE,
+            call: CallId::NONE,
+            is_first: false,
+        };
+        let found = |steps| Found::new(String::new(), StepSource::Kernels, ThreadId::NONE, steps);
+        let steps = found((10..20).map(step).collect());
         assert_eq!(of_steps(&steps, 22 * MS), Some((10 * MS, 20 * MS)));
         assert_eq!(of_steps(&steps, 40 * MS), None);
-        assert_eq!(of_steps(&[], 40 * MS), None);
+        assert_eq!(of_steps(&found(Vec::new()), 40 * MS), None);
     }
 }

@@ -92,7 +92,10 @@ fn of_threads(name: &str, threads: &[&ThreadAccount]) -> Bar {
             (format!("thread {}", only.tid), units::duration(span))
         }
         [only] => (format!("{name} ({})", only.tid), units::duration(span)),
-        several => (format!("{} threads {name}", several.len()), format!("{} in all", units::duration(span))),
+        several => {
+            let name = if name.is_empty() { "without a name" } else { &name };
+            (format!("{} threads {name}", several.len()), format!("{} in all", units::duration(span)))
+        }
     };
     let each = match threads {
         [] | [_] => Vec::new(),

@@ -28,11 +28,28 @@ pub(crate) fn text(steps: Option<&Steps>, refused: Option<Refusal>, page: Page, 
     text
 }
 
-/// `65 steps (median 15.4 ms, 64.94/s)`
+/// `65 steps (median 15.4 ms, 64.94/s)`, `400 requests in 4 threads (median 4.64 ms, 842.7/s)`
 pub(crate) fn rate(steps: &Steps) -> String {
-    let (count, median) = (units::counted(steps.count, "step", "steps"), units::duration(steps.median_ns));
-    let rate = units::number(1e9 / steps.mean_ns.max(1) as f64);
-    format!("{count} (median {median}, {rate}/s)")
+    format!("{} (median {}, {}/s)", count(steps), units::duration(steps.median_ns), rate_of(steps))
+}
+
+/// `65 steps`, `400 requests in 4 threads`
+pub fn count(steps: &Steps) -> String {
+    let (one, many) = nouns(steps);
+    let count = units::counted(steps.count, one, many);
+    match steps.threads {
+        0 | 1 => count,
+        threads => format!("{count} in {} threads", units::count(threads)),
+    }
+}
+
+/// What one of them is, and what several are.
+fn nouns(steps: &Steps) -> (&'static str, &'static str) {
+    if steps.requests { ("request", "requests") } else { ("step", "steps") }
+}
+
+fn rate_of(steps: &Steps) -> String {
+    units::number(steps.per_second)
 }
 
 /// The steps in a sentence, and the slow ones in another one; nothing without steps.
@@ -46,8 +63,7 @@ pub fn sentences(steps: Option<&Steps>, refused: Option<Refusal>) -> Vec<String>
 /// `65 steps (ProfilerStep), median 15.4 ms, 64.94/s: GPU 0 idle 36 %: 24 % host-code train.py:31, 8 % own-work …`, of all steps but
 /// the first ones
 fn usual(steps: &Steps, refused: Option<Refusal>) -> String {
-    let (count, median) = (units::counted(steps.count, "step", "steps"), units::duration(steps.median_ns));
-    let rate = units::number(1e9 / steps.mean_ns.max(1) as f64);
+    let (count, median, rate) = (count(steps), units::duration(steps.median_ns), rate_of(steps));
     let mut text = format!("{count} ({}), median {median}, {rate}/s", name(steps.source, &steps.name));
     let total = steps.total.duration_ns;
     let share = |ns: Ns| units::percent(ns as f64 / total.max(1) as f64);
@@ -72,9 +88,10 @@ fn slow(steps: &Steps, longest: &SlowStep, refused: Option<Refusal>) -> String {
     let more = longest.duration_ns - steps.median_ns;
     let named = if longest.name.is_empty() { String::new() } else { format!("{} ", visible(&longest.name)) };
     let (took, at) = (units::duration(longest.duration_ns), units::duration(longest.start_ns));
+    let (one, many) = nouns(steps);
     let mut text = match count {
-        1 => format!("1 slow step, {took}"),
-        _ => format!("{} slow steps, the longest {took}", units::count(count)),
+        1 => format!("1 slow {one}, {took}"),
+        _ => format!("{} slow {many}, the longest {took}", units::count(count)),
     };
     text.push_str(&format!(" ({named}at {at}), {} more than the median", units::duration(more)));
     if refused.is_some() {
@@ -110,7 +127,7 @@ pub fn name(source: StepSource, name: &str) -> String {
     match source {
         StepSource::Ranges => name.into_owned(),
         StepSource::GraphLaunches => format!("from one {name} to the next"),
-        StepSource::Kernels => {
+        StepSource::Kernels | StepSource::Threads => {
             let short = crate::short::fit(&[&name], KERNEL).pop().unwrap_or_default();
             format!("from one {short} to the next")
         }

@@ -479,12 +479,18 @@ class Steps:
     """Name of the ranges without their numbers, of the call that launches graphs, or of the kernel with which steps
     begin.
     """
-    source: Literal['ranges', 'graph-launches', 'kernels']
+    source: Literal['ranges', 'graph-launches', 'kernels', 'threads']
     """What shows where steps begin."""
     pid: int
     """Process id."""
     tid: int
-    """Id of the thread whose steps they are."""
+    """Id of the thread whose steps they are, or most of them."""
+    threads: int
+    """Number of threads that do such steps side by side."""
+    requests: bool
+    """Whether they are requests: between them their threads wait for what comes from outside, or from other threads;
+    that time is no part of them.
+    """
     device: int | None
     """The GPU that the process uses most; null without GPU operations."""
     count: int
@@ -492,7 +498,9 @@ class Steps:
     warm_up: int
     """How many steps the program had before these, to settle: some of them took much longer."""
     mean_ns: int
-    """Mean duration, ns; its inverse is the program's rate."""
+    """Mean duration, ns."""
+    per_second: float
+    """How many there are in a second, from the start of the first to the end of the last."""
     median_ns: int
     """Duration of the median step, ns."""
     spread_ns: int

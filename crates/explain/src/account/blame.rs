@@ -4,7 +4,8 @@
 use super::activity::{Activity, Doing, Segment};
 use super::gaps::Gap;
 use super::lateness::Lateness;
-use super::outside::{Outside, Pause};
+use super::outside::{Outside, Pause, is_demand};
+use super::requests::is_for_work;
 use super::roots::{Charges, Culprit, Path, Root};
 use super::sites::Sites;
 use crate::analysis::recorded_waits;
@@ -14,7 +15,7 @@ use crate::group::Key;
 use crate::parts::Holder;
 use crate::stretch::Stretch;
 use crate::{Cause, Confidence};
-use trace::{CallId, DeviceId, LockKind, LockLayer, Ns, StackId, ThreadId, WaitId};
+use trace::{CallId, DeviceId, LockLayer, Ns, StackId, ThreadId, WaitId};
 
 /// The activity of all threads, and what is known of the times outside calls.
 pub(super) struct Blame<'a> {
@@ -134,11 +135,10 @@ impl Blame<'_> {
         }
     }
 
-    /// Whether a wait is for what another thread does, as for what it puts into a queue, and not for a lock that it holds.
+    /// Whether a wait is for what another thread does.
     fn is_for_work(&self, segment: &Segment) -> bool {
         let Doing::Waiting(wait) = segment.doing else { return false };
-        let kind = self.facts.trace.waits.kind[wait.index()];
-        matches!(kind, LockKind::Condition | LockKind::Semaphore | LockKind::Barrier | LockKind::Join)
+        is_for_work(self.facts.trace.waits.kind[wait.index()])
     }
 
     /// Divides the time for which the last thread of a path held a lock that another thread waited for. What a holder does
@@ -219,7 +219,7 @@ impl Blame<'_> {
     /// The cause of a thread's sleep in a pause, by the system call that it is in.
     fn asleep(&self, pause: &Pause) -> Cause {
         match self.facts.trace.text(pause.call) {
-            call if DEMAND.contains(&call) => Cause::NoDemand,
+            _ if is_demand(self.facts.trace, pause) => Cause::NoDemand,
             call if WRITES.contains(&call) => Cause::FileWriting,
             _ => Cause::Blocked,
         }
@@ -280,6 +280,3 @@ struct Held {
     /// Where it was.
     stack: StackId,
 }
-
-/// The system calls in which a server waits for work from outside.
-const DEMAND: [&str; 5] = ["accept", "accept4", "epoll_wait", "epoll_pwait", "epoll_pwait2"];

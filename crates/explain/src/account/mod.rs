@@ -15,6 +15,7 @@ mod lateness;
 mod outside;
 mod parts;
 mod ranks;
+mod requests;
 mod roots;
 mod sampled;
 mod settle;
@@ -39,7 +40,7 @@ use crate::facts::Facts;
 use crate::places::place_of_stack;
 use crate::refusal::Refusal;
 use crate::scope::Scope;
-use crate::steps::{Steps, busiest};
+use crate::steps::{FoundStep, Steps, busiest};
 use crate::{Cause, Place};
 use activity::Activity;
 use blame::Blame;
@@ -218,12 +219,15 @@ fn make(
     scope: &Scope,
     extent: Extent,
 ) -> (Accounts, Option<Steps>, Costs) {
-    let (window, found) = (scope.window, scope.steps.as_ref());
+    let window = scope.window;
     let (each, for_people) = (extent == Extent::Each, extent != Extent::Costs);
     let trace = facts.trace;
     let activity = Activity::new(facts, parts);
     let spans = activity::spans(trace);
     let mut outside = Outside::new(facts, &activity, &spans);
+    let found = scope.steps.as_ref();
+    let found = found.map(|found| requests::apart(facts, &activity, &mut outside, found, &spans));
+    let found = found.as_ref();
     let sites = Sites::new(trace, &activity, &mut outside);
     let collectives = Collectives::of(facts);
     let lateness = &Lateness::default();
@@ -234,7 +238,7 @@ fn make(
     let of_steps = found.and_then(|found| busiest(trace, trace.process_of_thread(found.thread)));
     let cuts = |timeline: &Timeline<'_>| {
         let found = found.filter(|_| of_steps == Some(timeline.device));
-        found.map_or(&[][..], |found| &found.times)
+        found.map_or(&[][..], |found| &found.steps)
     };
     let gpus = || {
         timelines
@@ -343,7 +347,7 @@ fn gpu(
     blame: &Blame<'_>,
     timeline: &Timeline<'_>,
     collectives: &Collectives,
-    steps: &[(Ns, Ns)],
+    steps: &[FoundStep],
     each: bool,
 ) -> Gpu {
     let trace = blame.facts.trace;

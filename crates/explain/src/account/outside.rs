@@ -7,7 +7,7 @@
 use super::activity::{Activity, Doing, Segment};
 use crate::facts::Facts;
 use crate::index;
-use trace::{CallId, Ns, Source, State, Sym, ThreadId, ThreadState, Times};
+use trace::{CallId, Ns, Source, State, Sym, ThreadId, ThreadState, Times, Trace};
 
 /// The shortest pause that is looked at by itself, ns. Frameworks spend 3 to 30 µs between two launches (PyTorch, H200).
 pub(super) const PAUSE: Ns = 50_000;
@@ -30,16 +30,31 @@ pub(super) struct Pause {
     pub call: Sym,
     /// The time blocked in that call, ns.
     in_call: Ns,
+    /// Whether all of the time blocked comes first.
+    slept_first: bool,
 }
 
 impl Pause {
-    /// A part of it of `length` ns, of which `known` ns are known: divided as the whole, and exact in sum.
-    fn split(&self, length: Ns, known: Ns) -> Shares {
+    /// A part of it, of which `known` ns are known: divided as the whole, and exact in sum.
+    fn split(&self, of: &Segment, known: Ns) -> Shares {
+        let length = of.length();
         let part = |ns: Ns| if known == self.known { ns } else { scaled(ns, known, self.known.max(1)) };
-        let blocked = part(self.blocked).min(known);
+        let blocked = match self.slept_first {
+            true => ((self.start + self.blocked).min(of.end) - of.start).clamp(0, known),
+            false => part(self.blocked).min(known),
+        };
         let runnable = part(self.runnable).min(known - blocked);
         Shares { blocked, runnable, running: known - blocked - runnable, unknown: length - known }
     }
+}
+
+/// The system calls in which a program waits for what comes from outside, as a server does for requests.
+const DEMAND: [&str; 8] =
+    ["accept", "accept4", "epoll_wait", "epoll_pwait", "epoll_pwait2", "recvfrom", "recvmsg", "recvmmsg"];
+
+/// Whether a thread that slept in a pause waited for what comes from outside.
+pub(super) fn is_demand(trace: &Trace, pause: &Pause) -> bool {
+    DEMAND.contains(&trace.text(pause.call))
 }
 
 /// How a stretch outside calls is divided, ns.
@@ -119,6 +134,13 @@ impl Outside {
         &self.pauses[thread.index()]
     }
 
+    /// Lets the thread be awake at the end of a pause, and not sooner than `slept` ns after its start.
+    pub fn set_slept_first(&mut self, thread: ThreadId, pause: usize, slept: Ns) {
+        let pause = &mut self.pauses[thread.index()][pause];
+        (pause.blocked, pause.slept_first) = (slept.min(pause.known), true);
+        pause.runnable = pause.runnable.min(pause.known - pause.blocked);
+    }
+
     /// The pause that a segment outside calls is a part of; `None` for a shorter one.
     pub fn pause(&self, thread: ThreadId, segment: &Segment) -> Option<&Pause> {
         let pauses = &self.pauses[thread.index()];
@@ -152,7 +174,7 @@ impl Outside {
     pub fn shares(&self, thread: ThreadId, segment: &Segment) -> Shares {
         let known = self.known[thread.index()].part(segment.start, segment.end);
         match self.pause(thread, segment) {
-            Some(pause) => pause.split(segment.length(), known),
+            Some(pause) => pause.split(segment, known),
             None => Shares { running: known, unknown: segment.length() - known, ..Shares::default() },
         }
     }
@@ -239,6 +261,7 @@ impl Filling {
                 runnable,
                 call: Sym::default(),
                 in_call,
+                slept_first: false,
             });
         }
         while self.rows.get(self.next).is_some_and(|row| row.end <= segment.start) {

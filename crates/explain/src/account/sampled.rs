@@ -37,12 +37,12 @@ impl Costs {
         self.sites.mark(spot)
     }
 
-    /// The tree of a process's samples at a place: asleep, awake, or both. For a build it is made of the stacks of the calls that loaded the
-    /// result: these also have the library.
+    /// The tree of the samples of threads at a place: asleep, awake, or both. For a build it is made of the stacks of the calls that loaded
+    /// the result: these also have the library.
     pub fn tree(
         &self,
         trace: &Trace,
-        process: ProcessId,
+        threads: impl Iterator<Item = ThreadId>,
         spot: SpotId,
         asleep: Option<bool>,
     ) -> Vec<TreeRow> {
@@ -50,7 +50,6 @@ impl Costs {
         if loads.len() >= FEW {
             return tree(trace, &loads, self.place(spot));
         }
-        let threads = trace.threads.ids().filter(|thread| trace.process_of_thread(*thread) == process);
         let seen = threads.flat_map(|thread| self.sites.samples(thread, self.window.0, self.window.1));
         let seen = seen.filter(|seen| seen.spot == Some(spot) && asleep.is_none_or(|of| of == seen.asleep));
         tree(trace, &seen.map(|seen| (seen.stack, seen.weight)).collect::<Vec<_>>(), self.place(spot))

@@ -4,11 +4,11 @@ use super::blame::Blame;
 use super::gaps::{Gap, Timeline};
 use super::roots::{Charges, Path, Root, Row, StepRoots};
 use super::{AccountPart, by_cause, charged, settle};
-use crate::steps::{Found, OneStep, Outliers, SlowStep, StepTime, Steps};
+use crate::steps::{Found, FoundStep, OneStep, Outliers, SlowStep, StepTime, Steps};
 use crate::{Cause, Place};
 use rustc_hash::FxHashMap;
 use std::collections::BTreeMap;
-use trace::{DeviceId, Ns};
+use trace::{DeviceId, Ns, ThreadId};
 
 /// The time of one step: its roots, and the rest, in which the GPU was busy.
 #[derive(Default)]
@@ -77,11 +77,11 @@ pub(super) fn steps(
     let process = trace.process_of_thread(found.thread);
     let device = gpu.as_ref().map(|(timeline, _)| timeline.device);
     let steps = complete(blame, found, gpu);
-    let outliers = Outliers::of(&found.times);
+    let outliers = Outliers::of(&found.lengths());
     let median = &steps[outliers.median];
-    let name = |at: usize| found.names.get(at).map_or("", |name| trace.text(*name)).to_owned();
+    let name = |at: usize| trace.text(found.steps[at].name).to_owned();
     let slow = |at: &usize| {
-        let (start, end) = found.times[*at];
+        let FoundStep { start, end, .. } = found.steps[*at];
         let more = steps[*at].more(median);
         let slow = SlowStep {
             name: name(*at),
@@ -93,9 +93,9 @@ pub(super) fn steps(
         (slow, more)
     };
     let one = |(at, step): (usize, &Step)| {
-        let (start_ns, end) = found.times[at];
-        let (name, busy_ns) = (name(at), step.busy);
-        OneStep { name, start_ns, duration_ns: end - start_ns, busy_ns, idle: step.causes() }
+        let (found, busy_ns) = (found.steps[at], step.busy);
+        let (start_ns, duration_ns) = (found.start, found.length());
+        OneStep { name: name(at), start_ns, duration_ns, busy_ns, idle: step.causes() }
     };
     let total = Step {
         busy: steps.iter().map(|step| step.busy).sum(),
@@ -107,10 +107,13 @@ pub(super) fn steps(
         source: found.source,
         pid: process.some().map_or(0, |process| trace.processes.pid[process.index()]),
         tid: trace.threads.tid[found.thread.index()],
+        threads: found.threads() as u64,
+        requests: found.requests,
         device: device.map(|device| trace.devices.ordinal[device.index()]),
         count: steps.len() as u64,
         warm_up: found.warm_up as u64,
         mean_ns: total.time(blame, found).duration_ns / steps.len().max(1) as Ns,
+        per_second: found.per_second(),
         median_ns: outliers.median_ns,
         spread_ns: outliers.spread_ns,
         median: median.time(blame, found),
@@ -125,23 +128,23 @@ pub(super) fn steps(
 fn complete(blame: &Blame<'_>, found: &Found, gpu: Option<(&Timeline<'_>, Vec<Vec<Row>>)>) -> Vec<Step> {
     let span = gpu.as_ref().map_or((Ns::MAX, Ns::MAX), |(timeline, _)| timeline.span);
     let mut of_steps = gpu.map(|(_, rows)| rows).unwrap_or_default();
-    of_steps.resize_with(found.times.len(), Vec::new);
-    let own = |charges: &mut Charges, from: Ns, to: Ns| {
+    of_steps.resize_with(found.steps.len(), Vec::new);
+    let own = |charges: &mut Charges, thread: ThreadId, from: Ns, to: Ns| {
         if from < to {
-            blame.activity.walk(found.thread, from, to, |segment| {
-                blame.alone(charges, &Path::of(found.thread), &segment);
+            blame.activity.walk(thread, from, to, |segment| {
+                blame.alone(charges, &Path::of(thread), &segment);
             });
         }
     };
-    let step = |((from, to), rows): ((Ns, Ns), Vec<Row>)| {
+    let step = |(step, rows): (&FoundStep, Vec<Row>)| {
         let mut charges = Charges::default();
         charges.absorb(rows, None);
-        own(&mut charges, from, to.min(span.0));
-        own(&mut charges, from.max(span.1), to);
+        own(&mut charges, step.thread, step.start, step.end.min(span.0));
+        own(&mut charges, step.thread, step.start.max(span.1), step.end);
         let idle = charged(&settle::settle(charges.done(), blame.sites));
-        Step { busy: to - from - idle.iter().map(|(_, ns)| ns).sum::<Ns>(), idle }
+        Step { busy: step.length() - idle.iter().map(|(_, ns)| ns).sum::<Ns>(), idle }
     };
-    found.times.iter().copied().zip(of_steps).map(step).collect()
+    found.steps.iter().zip(of_steps).map(step).collect()
 }
 
 /// Charges the gaps of a GPU to steps and to the whole.
@@ -149,16 +152,19 @@ pub(super) struct Cutting<'a, 'b> {
     blame: &'a Blame<'b>,
     device: DeviceId,
     floor: Ns,
-    /// The steps, in order and apart, and the first that does not end before the next gap.
-    times: &'a [(Ns, Ns)],
+    /// The steps, by start, and the first that has not begun yet.
+    of: &'a [FoundStep],
     next: usize,
-    of_next: Charges,
-    /// What the steps before it were charged with.
-    pub steps: Vec<Vec<Row>>,
+    /// Whether some go on side by side: what they are charged with is not the whole's then.
+    are_shared: bool,
+    /// Those that have begun and have not ended, with what each was charged with.
+    open: Vec<(usize, Charges)>,
+    /// What those that have ended were charged with.
+    steps: Vec<Vec<Row>>,
     /// Whether single charges are kept, too.
     each: bool,
     /// What all gaps were charged with, once [`Cutting::done`].
-    pub total: Charges,
+    total: Charges,
 }
 
 impl<'a, 'b> Cutting<'a, 'b> {
@@ -167,49 +173,70 @@ impl<'a, 'b> Cutting<'a, 'b> {
         blame: &'a Blame<'b>,
         device: DeviceId,
         floor: Ns,
-        times: &'a [(Ns, Ns)],
+        of: &'a [FoundStep],
         each: bool,
     ) -> Cutting<'a, 'b> {
-        let (of_next, total) = (Charges::kept(each), Charges::kept(each));
-        Cutting { blame, device, floor, times, next: 0, of_next, steps: Vec::new(), total, each }
+        let are_shared = of.windows(2).any(|pair| pair[1].start < pair[0].end);
+        let (open, steps, total) = (Vec::new(), vec![Vec::new(); of.len()], Charges::kept(each));
+        Cutting { blame, device, floor, of, next: 0, are_shared, open, steps, each, total }
     }
 
     /// Charges the parts of a gap; gaps come in order.
     pub fn charge(&mut self, gap: &Gap) {
         let mut from = gap.start;
         while from < gap.end {
-            while self.times.get(self.next).is_some_and(|(_, end)| *end <= from) {
-                self.finish();
-            }
-            let (is_in_step, until) = match self.times.get(self.next) {
-                Some((start, end)) if *start <= from => (true, *end),
-                Some((start, _)) => (false, *start),
-                None => (false, Ns::MAX),
-            };
-            let part = Gap { start: from, end: until.min(gap.end), ..*gap };
+            let until = self.advance(from).min(gap.end);
+            let part = Gap { start: from, end: until, ..*gap };
             let floor = self.floor_of(gap, &part);
-            let charges = if is_in_step { &mut self.of_next } else { &mut self.total };
-            charges.enter(gap.next);
-            self.blame.gap(charges, self.device, &part, floor);
-            from = part.end;
+            let charge = |charges: &mut Charges| {
+                charges.enter(gap.next);
+                self.blame.gap(charges, self.device, &part, floor);
+            };
+            match self.open.as_mut_slice() {
+                [] => charge(&mut self.total),
+                [(_, charges)] if !self.are_shared => charge(charges),
+                open => {
+                    let mut shared = Charges::kept(self.each);
+                    charge(&mut shared);
+                    let trail = shared.trail();
+                    let rows = shared.done();
+                    open.iter_mut().for_each(|(_, charges)| charges.absorb(rows.clone(), None));
+                    self.total.absorb(rows, trail);
+                }
+            }
+            from = until;
         }
     }
 
     /// Finishes all steps.
     pub fn done(mut self) -> (Charges, Vec<Vec<Row>>) {
-        while self.next < self.times.len() {
-            self.finish();
-        }
+        self.advance(Ns::MAX);
         (self.total, self.steps)
     }
 
-    fn finish(&mut self) {
-        let mut charges = std::mem::replace(&mut self.of_next, Charges::kept(self.each));
+    /// Begins the steps that begin by a moment, and finishes those that end by it; returns when the next one begins or ends.
+    fn advance(&mut self, now: Ns) -> Ns {
+        while let Some(step) = self.of.get(self.next).filter(|step| step.start <= now) {
+            if step.end > now {
+                self.open.push((self.next, Charges::kept(self.each && !self.are_shared)));
+            }
+            self.next += 1;
+        }
+        while let Some(ended) = self.open.iter().position(|(at, _)| self.of[*at].end <= now) {
+            let (at, charges) = self.open.swap_remove(ended);
+            self.finish(at, charges);
+        }
+        let ends = self.open.iter().map(|(at, _)| self.of[*at].end);
+        ends.chain(self.of.get(self.next).map(|step| step.start)).min().unwrap_or(Ns::MAX)
+    }
+
+    fn finish(&mut self, at: usize, mut charges: Charges) {
         let trail = charges.trail();
         let rows = charges.done();
-        self.total.absorb(rows.clone(), trail);
-        self.steps.push(rows);
-        self.next += 1;
+        if !self.are_shared {
+            self.total.absorb(rows.clone(), trail);
+        }
+        self.steps[at] = rows;
     }
 
     /// The launch latency that a part of a gap can have: it follows the call's return, and a part that begins later has only

@@ -1,12 +1,12 @@
-//! `no-demand`: threads wait for work from outside.
+//! `no-demand`: threads wait for what comes from outside.
 
 use crate::Evidence;
 use crate::cause::{About, Bound, Family, Nature, State};
 
 pub(super) static ABOUT: About = About {
     id: "no-demand",
-    meaning: "a thread waits for work from outside the program: a connection, an event",
-    brief: "no work arrives from outside",
+    meaning: "a thread waits for what comes from outside the program: a connection, a request, an answer",
+    brief: "nothing arrives from outside",
     bound: Bound::NoDemand,
     family: Family::Asleep,
     nature: Nature::Asked,
@@ -14,8 +14,8 @@ pub(super) static ABOUT: About = About {
     fixes: &[],
     state: State::Account {
         because: &[
-            "the thread slept in a system call that waits for connections or events",
-            "the profiler recorded a system call that waits for connections or events",
+            "the thread slept in a system call that waits for connections, messages or events",
+            "the profiler recorded a system call that waits for connections, messages or events",
         ],
         why: "there was nothing to do",
     },

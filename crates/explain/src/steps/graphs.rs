@@ -1,6 +1,6 @@
 //! Steps that no range marks and that launch graphs: each lasts from one graph to the next, where the GPU ran them.
 
-use super::{FEWEST, Found, Outliers, StepSource, between};
+use super::{FEWEST, Found, FoundStep, Outliers, StepSource, between};
 use crate::facts::Facts;
 use rustc_hash::FxHashMap;
 use std::ops::Range;
@@ -26,13 +26,15 @@ pub(super) fn find(facts: &Facts<'_>, (from, to): (Ns, Ns)) -> Option<Found> {
     let between_launches = facts.start(*calls.first()?)..facts.start(*calls.last()?);
     let ran = of_graphs(facts, thread, &is_launch, &between_launches)?;
     // The host may be many graphs ahead.
-    let starts: Vec<Ns> = calls.iter().filter_map(|call| ran.get(call).copied()).collect();
-    let times = between(&starts);
-    if times.len() < FEWEST || !starts.is_sorted() || !Outliers::of(&times).are_alike() {
+    let begun: Vec<_> = calls.iter().filter_map(|call| Some((*ran.get(call)?, *call))).collect();
+    let steps = between(thread, &begun);
+    let lengths: Vec<Ns> = steps.iter().map(FoundStep::length).collect();
+    let is_in_order = begun.is_sorted_by_key(|(start, _)| *start);
+    if steps.len() < FEWEST || !is_in_order || !Outliers::of(&lengths).are_alike() {
         return None;
     }
     let name = trace.text(trace.calls.name[calls[0].index()]).to_owned();
-    Some(Found { name, source: StepSource::GraphLaunches, thread, times, names: Vec::new(), warm_up: 0 })
+    Some(Found::new(name, StepSource::GraphLaunches, thread, steps))
 }
 
 fn launches_graph(name: &str) -> bool {

@@ -4,7 +4,7 @@
 use super::{FEWEST, Found, StepSource, between};
 use crate::facts::Facts;
 use rustc_hash::FxHashMap;
-use trace::{Ns, OpId, OpKind, Sym, ThreadId};
+use trace::{CallId, DeviceId, Ns, OpId, OpKind, ProcessId, StreamId, Sym, ThreadId};
 
 /// Fewest operations of a step: a loop around one kernel is no step.
 const SHORTEST: usize = 4;
@@ -13,7 +13,7 @@ const SHORTEST: usize = 4;
 const ALIKE: usize = 9;
 
 /// How many of ten operations must be in such steps.
-const COVERED: usize = 8;
+pub(super) const COVERED: usize = 8;
 
 /// Operations for each one beyond a period that is even, at least. A decoder of 80 layers of 15 operations has more once a
 /// token.
@@ -53,33 +53,49 @@ pub(super) fn find(facts: &Facts<'_>, (from, to): (Ns, Ns)) -> Option<Found> {
     let anchors: Vec<OpId> = ops.into_iter().filter(|op| kernel(facts, *op) == Some(anchor)).collect();
     let thread = thread(facts, &anchors)?;
     // Where they ran: the host may be many steps ahead.
-    let starts: Vec<Ns> = anchors.iter().map(|op| trace.ops.start[op.index()]).collect();
-    let times = between(&starts);
+    let begun: Vec<_> = anchors.iter().map(|op| (trace.ops.start[op.index()], call(facts, *op))).collect();
+    let steps = between(thread, &begun);
     let name = trace.text(anchor).to_owned();
-    (times.len() >= FEWEST).then_some(Found {
-        name,
-        source: StepSource::Kernels,
-        thread,
-        times,
-        names: Vec::new(),
-        warm_up: 0,
-    })
+    (steps.len() >= FEWEST).then(|| Found::new(name, StepSource::Kernels, thread, steps))
 }
 
 /// The operations of the stream with most of them, by start.
 fn of_busiest_stream(facts: &Facts<'_>) -> Vec<OpId> {
-    let ops = &facts.trace.ops;
-    let mut counts = vec![0usize; facts.trace.streams.len()];
-    ops.stream.iter().filter_map(|stream| stream.some()).for_each(|stream| counts[stream.index()] += 1);
-    let streams = facts.trace.streams.ids();
-    let Some(busiest) = streams.max_by_key(|stream| (counts[stream.index()], std::cmp::Reverse(*stream)))
-    else {
-        return Vec::new();
-    };
-    facts.in_stream(busiest).to_vec()
+    Busiest::of(facts).map_or_else(Vec::new, |busiest| facts.in_stream(busiest.stream).to_vec())
 }
 
-fn kernel(facts: &Facts<'_>, op: OpId) -> Option<Sym> {
+/// The stream with most operations.
+pub(super) struct Busiest {
+    stream: StreamId,
+    pub device: DeviceId,
+    pub process: ProcessId,
+    /// Whether nearly all operations of its process on its device are in it.
+    pub has_nearly_all: bool,
+}
+
+impl Busiest {
+    pub fn of(facts: &Facts<'_>) -> Option<Busiest> {
+        let trace = facts.trace;
+        let mut counts = vec![0usize; trace.streams.len()];
+        let streams = trace.ops.stream.iter().filter_map(|stream| stream.some());
+        streams.for_each(|stream| counts[stream.index()] += 1);
+        let most = |stream: &StreamId| (counts[stream.index()], std::cmp::Reverse(*stream));
+        let stream = trace.streams.ids().max_by_key(most)?;
+        let of = |stream| (trace.device_of_stream(stream), trace.process_of_stream(stream));
+        let (device, process) = of(stream);
+        let beside = trace.streams.ids().filter(|other| of(*other) == (device, process));
+        let all: usize = beside.map(|other| counts[other.index()]).sum();
+        let has_nearly_all = counts[stream.index()] * 10 >= all * COVERED;
+        Some(Busiest { stream, device, process, has_nearly_all })
+    }
+}
+
+/// The outermost call that asked for an operation.
+pub(super) fn call(facts: &Facts<'_>, op: OpId) -> CallId {
+    facts.outermost(facts.trace.ops.call[op.index()])
+}
+
+pub(super) fn kernel(facts: &Facts<'_>, op: OpId) -> Option<Sym> {
     let ops = &facts.trace.ops;
     (ops.kind[op.index()] == OpKind::Kernel).then(|| ops.name[op.index()])
 }
@@ -92,7 +108,7 @@ fn thread(facts: &Facts<'_>, ops: &[OpId]) -> Option<ThreadId> {
 }
 
 /// The kernel with which steps begin: of those that a step has once, the first to run.
-fn anchor(facts: &Facts<'_>, ops: &[OpId]) -> Option<Sym> {
+pub(super) fn anchor(facts: &Facts<'_>, ops: &[OpId]) -> Option<Sym> {
     let regular = regular(facts, ops);
     let longest = |kernels: &mut dyn Iterator<Item = &Regular>| kernels.map(|kernel| kernel.period).max();
     // What updates the model shows the program's own step; else the longest that repeats, as layers repeat within one.

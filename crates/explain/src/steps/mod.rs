@@ -1,5 +1,6 @@
 //! Steps: what a program repeats, as a training loop does. `ranges.rs` finds them in the ranges that somebody marked,
-//! `graphs.rs` in launches of graphs, `kernels.rs` in the order of kernels. `account/steps.rs` has what their time went into.
+//! `graphs.rs` in launches of graphs, `kernels.rs` in the order of kernels, `threads.rs` in the kernels of each of several threads.
+//! `account/requests.rs` leaves out the time between them in which nothing was to do; `account/steps.rs` has what their time went into.
 //!
 //! A step ends when its work on the GPU ends, and the host has come to its end. A host that is ahead of the GPU issues some
 //! steps in no time and waits for all of them in the next: the GPU shows how long each takes.
@@ -7,12 +8,14 @@
 mod graphs;
 mod kernels;
 mod ranges;
+mod threads;
 
 use crate::facts::Facts;
 use crate::finding::named;
 use crate::{AccountPart, Cause};
+use rustc_hash::FxHashSet;
 use serde::Serialize;
-use trace::{DeviceId, Ns, OpId, ProcessId, Sym, ThreadId, Trace};
+use trace::{CallId, DeviceId, Ns, OpId, ProcessId, Sym, ThreadId, Trace};
 
 named! {
     /// What shows where steps begin.
@@ -23,6 +26,8 @@ named! {
         GraphLaunches = "graph-launches",
         /// Kernels that a loop runs once: a step lasts from one of them to the next.
         Kernels = "kernels",
+        /// Kernels that each of several threads runs once: a step is one thread's, from one of them to the next.
+        Threads = "threads",
     }
 }
 
@@ -36,16 +41,23 @@ pub struct Steps {
     pub source: StepSource,
     /// The process whose steps they are.
     pub pid: i64,
-    /// The thread whose steps they are.
+    /// The thread whose steps they are, or most of them.
     pub tid: i64,
+    /// Number of threads that do such steps side by side.
+    pub threads: u64,
+    /// Whether they are requests: between them their threads wait for what comes from outside, or from other threads. That time is no
+    /// part of them.
+    pub requests: bool,
     /// The GPU that this process uses most; `None` without GPU operations.
     pub device: Option<i64>,
     /// Number of steps.
     pub count: u64,
     /// Number of steps before these, which the program needed to settle: some of them took much longer.
     pub warm_up: u64,
-    /// The mean duration, ns. Its inverse is the program's rate.
+    /// The mean duration, ns.
     pub mean_ns: Ns,
+    /// How many there are in a second, from the start of the first to the end of the last.
+    pub per_second: f64,
     /// The duration of the median step, ns.
     pub median_ns: Ns,
     /// From the first quartile of the durations to the third, ns.
@@ -107,44 +119,88 @@ pub struct SlowStep {
 /// Fewest steps that show a usual one.
 const FEWEST: usize = 5;
 
-/// The steps that were found, in order and apart, without those of a warm-up.
+/// A step that was found.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) struct FoundStep {
+    pub start: Ns,
+    pub end: Ns,
+    /// The name of its range; empty if it is none.
+    pub name: Sym,
+    pub thread: ThreadId,
+    /// The outermost call that asked for the work with which it begins; `NONE` for a range.
+    pub call: CallId,
+    /// Whether its thread did nothing of the kind before.
+    pub is_first: bool,
+}
+
+impl FoundStep {
+    pub fn length(&self) -> Ns {
+        self.end - self.start
+    }
+}
+
+/// The steps that were found, by start, without those of a warm-up. Those of one thread are apart.
+#[derive(Clone)]
 pub(crate) struct Found {
     pub name: String,
     pub source: StepSource,
+    /// The thread whose steps they are, or most of them.
     pub thread: ThreadId,
-    /// Start and end of each, ns.
-    pub times: Vec<(Ns, Ns)>,
-    /// The name of each, if they have some.
-    pub names: Vec<Sym>,
+    pub steps: Vec<FoundStep>,
+    /// Whether the time between them in which nothing was to do is left out.
+    pub requests: bool,
     /// Number of the first steps that are not among these: slow ones are frequent among them.
     pub warm_up: usize,
 }
 
 impl Found {
+    pub fn new(name: String, source: StepSource, thread: ThreadId, steps: Vec<FoundStep>) -> Found {
+        Found { name, source, thread, steps, requests: false, warm_up: 0 }
+    }
+
     /// The steps after the warm-up.
     fn settled(mut self) -> Found {
-        self.warm_up = warm_up(&Outliers::of(&self.times).slow, self.times.len());
-        self.times.drain(..self.warm_up);
-        self.names.drain(..self.warm_up.min(self.names.len()));
+        self.warm_up = warm_up(&Outliers::of(&self.lengths()).slow, self.steps.len());
+        self.steps.drain(..self.warm_up);
         self
     }
 
     /// The steps in `[from, to)`; `None` if they are too few.
     pub fn within(mut self, from: Ns, to: Ns) -> Option<Found> {
-        let first = self.times.partition_point(|(start, _)| *start < from);
-        let last = self.times.partition_point(|(_, end)| *end <= to).max(first);
+        let first = self.steps.partition_point(|step| step.start < from);
         self.warm_up += first;
-        self.times = self.times[first..last].to_vec();
-        if !self.names.is_empty() {
-            self.names = self.names[first..last].to_vec();
-        }
-        (first == 0 || self.times.len() >= FEWEST).then_some(self)
+        self.steps.drain(..first);
+        self.steps.retain(|step| step.end <= to);
+        (first == 0 || self.steps.len() >= FEWEST).then_some(self)
+    }
+
+    /// The duration of each, ns.
+    pub fn lengths(&self) -> Vec<Ns> {
+        self.steps.iter().map(FoundStep::length).collect()
+    }
+
+    /// From the start of the first to the end of the last, ns; `None` without steps.
+    pub fn span(&self) -> Option<(Ns, Ns)> {
+        let end = self.steps.iter().map(|step| step.end).max()?;
+        Some((self.steps[0].start, end))
+    }
+
+    /// How many there are in a second.
+    pub fn per_second(&self) -> f64 {
+        let took = self.span().map_or(0, |(start, end)| end - start);
+        self.steps.len() as f64 * 1e9 / took.max(1) as f64
+    }
+
+    /// Number of their threads.
+    pub fn threads(&self) -> usize {
+        self.steps.iter().map(|step| step.thread).collect::<FxHashSet<_>>().len()
     }
 
     /// Whether a range of this name is a step.
     pub fn is_one(&self, trace: &Trace, name: &str) -> bool {
-        let of_first = self.names.first().map(|first| without_numbers(trace.text(*first)));
-        of_first.is_some_and(|pattern| pattern == without_numbers(name))
+        let of_first = self.steps.first().filter(|first| !first.name.is_empty());
+        let pattern = of_first.map(|first| without_numbers(trace.text(first.name)));
+        pattern.is_some_and(|pattern| pattern == without_numbers(name))
     }
 }
 
@@ -153,8 +209,18 @@ pub(crate) fn find(facts: &Facts<'_>, window: (Ns, Ns)) -> Option<Found> {
     ranges::find(facts.trace, window)
         .map(|found| ranges::until_done(facts.trace, window, found))
         .or_else(|| graphs::find(facts, window))
-        .or_else(|| kernels::find(facts, window))
+        .or_else(|| in_kernels(facts, window))
         .map(Found::settled)
+}
+
+/// Those of one stream, if nearly all work is in it; else of the threads that do the same.
+fn in_kernels(facts: &Facts<'_>, window: (Ns, Ns)) -> Option<Found> {
+    let busiest = kernels::Busiest::of(facts)?;
+    let of_one = kernels::find(facts, window);
+    if of_one.is_some() && busiest.has_nearly_all {
+        return of_one;
+    }
+    threads::find(facts, window, busiest.device, busiest.process).or(of_one)
 }
 
 /// The median of steps, and which of them are slow.
@@ -174,18 +240,18 @@ const SETTLING: usize = 5;
 impl Outliers {
     /// Those of at least one step. A slow step takes more than one and a half times the median, and is beyond Tukey's outer
     /// fence (Exploratory Data Analysis, 1977): the third quartile and three times the distance between the quartiles.
-    pub fn of(times: &[(Ns, Ns)]) -> Outliers {
-        let took = |at: usize| times[at].1 - times[at].0;
-        let mut order: Vec<usize> = (0..times.len()).collect();
+    pub fn of(lengths: &[Ns]) -> Outliers {
+        let took = |at: usize| lengths[at];
+        let mut order: Vec<usize> = (0..lengths.len()).collect();
         order.sort_by_key(|at| (took(*at), *at));
         let last = order.len() - 1;
         let [first, median, third] = [last / 4, last / 2, last - last / 4].map(|at| order[at]);
         let (median_ns, spread_ns) = (took(median), took(third) - took(first));
         let is_slow = |at: &usize| {
             let took = took(*at);
-            took > median_ns + median_ns / 2 && took > self::took(times[third]) + 3 * spread_ns
+            took > median_ns + median_ns / 2 && took > lengths[third] + 3 * spread_ns
         };
-        let is_enough = times.len() >= FEWEST;
+        let is_enough = lengths.len() >= FEWEST;
         let slow = order.iter().rev().copied().take_while(|at| is_enough && is_slow(at)).collect();
         Outliers { median, median_ns, spread_ns, slow }
     }
@@ -203,10 +269,6 @@ fn warm_up(slow: &[usize], steps: usize) -> usize {
     slow.sort_unstable();
     let until = slow.iter().fold(0, |until, at| if *at < until + SETTLING { at + 1 } else { until });
     if until * 2 > steps { 0 } else { until }
-}
-
-fn took((start, end): (Ns, Ns)) -> Ns {
-    end - start
 }
 
 /// The device on which a process has most operations.
@@ -230,9 +292,17 @@ fn asked(trace: &Trace, op: OpId) -> Ns {
     call.map_or(trace.ops.start[op.index()], |call| trace.calls.start[call.index()])
 }
 
-/// From each of some times to the next.
-fn between(starts: &[Ns]) -> Vec<(Ns, Ns)> {
-    starts.windows(2).map(|pair| (pair[0], pair[1])).filter(|(start, end)| start < end).collect()
+/// The steps of a thread from each of some moments to the next, each with the call that asked for its first work.
+fn between(thread: ThreadId, begun: &[(Ns, CallId)]) -> Vec<FoundStep> {
+    let step = |pair: &[(Ns, CallId)]| FoundStep {
+        start: pair[0].0,
+        end: pair[1].0,
+        name: Sym::default(),
+        thread,
+        call: pair[0].1,
+        is_first: false,
+    };
+    begun.windows(2).map(step).filter(|step| step.start < step.end).collect()
 }
 
 /// The name with `#` for each number.
@@ -256,15 +326,7 @@ mod tests {
     use super::*;
 
     fn slow(durations: &[Ns]) -> Vec<usize> {
-        let mut now = 0;
-        let times: Vec<_> = durations
-            .iter()
-            .map(|took| {
-                now += took;
-                (now - took, now)
-            })
-            .collect();
-        Outliers::of(&times).slow
+        Outliers::of(durations).slow
     }
 
     #[test]
@@ -286,7 +348,7 @@ mod tests {
 
     #[test]
     fn the_median_is_one_of_the_steps() {
-        let outliers = Outliers::of(&[(0, 30), (30, 40), (40, 60), (60, 100)]);
+        let outliers = Outliers::of(&[30, 10, 20, 40]);
         assert_eq!((outliers.median, outliers.median_ns), (2, 20));
     }
 }

@@ -1,9 +1,9 @@
 //! Steps that somebody marked: ranges of one thread whose names are the same but for a number.
 
-use super::{FEWEST, Found, Outliers, StepSource, asked, without_numbers};
+use super::{FEWEST, Found, FoundStep, Outliers, StepSource, asked, without_numbers};
 use rustc_hash::FxHashMap;
 use std::cmp::Reverse;
-use trace::{Ns, OpId, RangeId, RangeKind, Sym, ThreadId, Times, Trace};
+use trace::{CallId, Ns, OpId, RangeId, RangeKind, Sym, ThreadId, Times, Trace};
 
 /// The ranges with which PyTorch's profiler marks the steps of its schedule. Two is its documentation's number of active steps;
 /// with three a median exists.
@@ -34,13 +34,13 @@ pub(super) fn find(trace: &Trace, window: (Ns, Ns)) -> Option<Found> {
         .iter()
         .filter_map(|group| {
             let found = gather(trace, window, &patterns, group)?;
-            let durations = Outliers::of(&found.times);
+            let durations = Outliers::of(&found.lengths());
             let pattern = &patterns.texts[group.pattern as usize];
             let is_profilers = pattern.starts_with(PROFILER_STEP.0);
             let lower = pattern.to_lowercase();
             let is_named = WORDS.iter().any(|word| lower.contains(word));
             let rank =
-                (is_profilers, is_named, durations.median_ns, found.times.len(), Reverse(found.thread));
+                (is_profilers, is_named, durations.median_ns, found.steps.len(), Reverse(found.thread));
             Some((rank, found))
         })
         .collect();
@@ -104,43 +104,44 @@ fn gather(trace: &Trace, window: (Ns, Ns), patterns: &Patterns<'_>, group: &Grou
     }
     let is_one_name = rows.iter().all(|row| row.2 == rows[0].2);
     let name = if is_one_name { trace.text(rows[0].2) } else { patterns.title(group.pattern) };
-    Some(Found {
-        name: name.to_owned(),
-        source: StepSource::Ranges,
+    let step = |(start, end, name): &(Ns, Ns, Sym)| FoundStep {
+        start: *start,
+        end: *end,
+        name: *name,
         thread: group.thread,
-        times: rows.iter().map(|row| (row.0, row.1)).collect(),
-        names: rows.iter().map(|row| row.2).collect(),
-        warm_up: 0,
-    })
+        call: CallId::NONE,
+        is_first: false,
+    };
+    let steps = rows.iter().map(step).collect();
+    Some(Found::new(name.to_owned(), StepSource::Ranges, group.thread, steps))
 }
 
 /// The steps, each until the GPU has done what was asked for in it, and from the end of the one before if that is later than its
 /// range's start. Nothing of a window ends behind it.
-pub(super) fn until_done(trace: &Trace, window: (Ns, Ns), found: Found) -> Found {
+pub(super) fn until_done(trace: &Trace, window: (Ns, Ns), mut found: Found) -> Found {
     let process = trace.process_of_thread(found.thread);
-    let mut ends: Vec<Ns> = found.times.iter().map(|(_, end)| *end).collect();
+    let mut ends: Vec<Ns> = found.steps.iter().map(|step| step.end).collect();
     for op in trace.ops.ids() {
         let at = asked(trace, op);
-        let step = found.times.partition_point(|(_, end)| *end <= at);
-        let is_in = found.times.get(step).is_some_and(|(start, _)| *start <= at);
+        let step = found.steps.partition_point(|step| step.end <= at);
+        let is_in = found.steps.get(step).is_some_and(|step| step.start <= at);
         if is_in && trace.process_of_stream(trace.ops.stream[op.index()]) == process {
             ends[step] = ends[step].max(trace.ops.end[op.index()].min(window.1));
         }
     }
     let mut before = window.0;
-    let time = |((start, _), end): (&(Ns, Ns), Ns)| {
-        let start = before.max(*start);
+    for (step, end) in found.steps.iter_mut().zip(ends) {
+        step.start = before.max(step.start);
         before = before.max(end);
-        (start, before)
-    };
-    let times = found.times.iter().zip(ends).map(time).collect();
-    Found { times, ..found }
+        step.end = before;
+    }
+    found
 }
 
 /// Whether at least half of the operations of the process in the window were asked for within steps; without operations, half
 /// of its calls.
 fn covers_work(trace: &Trace, (from, to): (Ns, Ns), found: &Found) -> bool {
-    let times = Times::of(found.times.iter().copied());
+    let times = Times::of(found.steps.iter().map(|step| (step.start, step.end)));
     let process = trace.process_of_thread(found.thread);
     let (mut all, mut within) = (0u64, 0u64);
     let mut look = |at: Ns| {

@@ -15,11 +15,14 @@ import importlib.util
 import json
 import os
 import pathlib
+import queue
 import random
+import socket
 import statistics
 import subprocess
 import sys
 import tempfile
+import threading
 import time
 
 HERE = pathlib.Path(__file__).resolve()
@@ -168,7 +171,7 @@ def validated():
     """Each 50th step is followed by ten batches of validation, which are not steps."""
     import torch
 
-    model, data = layers(8, 1024, torch.nn.GELU), torch.rand(2048, 1024, device="cuda")
+    model, data = layers(8, 1024, torch.nn.GELU), torch.rand(8192, 1024, device="cuda")
     optimizer = torch.optim.SGD(model.parameters(), 1e-3)
 
     def step(number):
@@ -295,6 +298,137 @@ def is_first(number):
     return number == 0
 
 
+class Clock:
+    """The times of requests, by whichever thread."""
+
+    def __init__(self):
+        self.took = []
+        self.start = None
+
+    def served(self, since):
+        self.start = self.start or since
+        self.end = time.perf_counter_ns()
+        self.took.append(self.end - since)
+
+    def print(self):
+        seconds, count = (self.end - self.start) / 1e9, len(self.took)
+        print(json.dumps({"steps": FIRST + count, "mean_ns": sum(self.took) / count, "median_ns": statistics.median(self.took), "per_second": count / seconds}))
+
+
+# Requests of a client, those that come before and are not timed, and the rows of 1,024 numbers of one.
+REQUESTS, FIRST, ROWS = 400, 5, 64
+
+
+def client(port, connections):
+    """Sends requests to a server and thinks up to 6 ms after each: by one connection, or each by one of its own."""
+    rng, body = random.Random(port), bytes(4 * 1024 * ROWS)
+    channel = None
+    for _ in range(REQUESTS):
+        if channel is None:
+            channel = socket.create_connection(("127.0.0.1", port))
+        channel.sendall(body)
+        read(channel, 4 * ROWS)
+        if connections == "several":
+            channel.close()
+            channel = None
+        time.sleep(rng.random() * 0.006)
+
+
+def read(channel, size):
+    """Reads that many bytes; none at the end."""
+    parts = []
+    while size:
+        parts.append(channel.recv(size))
+        if not parts[-1]:
+            return b""
+        size -= len(parts[-1])
+    return b"".join(parts)
+
+
+def answers():
+    """A model's answer to a request; the first one takes long."""
+    import torch
+
+    model = layers(64, 1024, torch.nn.GELU).eval()
+
+    @torch.inference_mode()
+    def answer(body):
+        data = torch.frombuffer(bytearray(body), dtype=torch.float32).view(-1, 1024).cuda()
+        return model(data).mean(1).cpu().numpy().tobytes()
+
+    for _ in range(FIRST):
+        answer(bytes(4 * 1024 * ROWS))
+    return answer
+
+
+def clients(port, count, connections):
+    command = [sys.executable, str(HERE), "--client", str(port), connections]
+    return [subprocess.Popen(command) for _ in range(count)]
+
+
+def served():
+    """A server with one thread and one connection."""
+    answer = answers()
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        (running,) = clients(server.getsockname()[1], 1, "one")
+        channel, _ = server.accept()
+        clock = Clock()
+        while head := channel.recv(1024):
+            start = time.perf_counter_ns()
+            channel.sendall(answer(head + read(channel, 4 * 1024 * ROWS - len(head))))
+            clock.served(start)
+        clock.print()
+        running.wait()
+
+
+def handled():
+    """A server with a thread for each connection, which has one request. A thread is known from its first call, wait or sample on, so
+    these take a little longer than is seen."""
+    import socketserver
+
+    answer = answers()
+    clock = Clock()
+
+    class Handler(socketserver.BaseRequestHandler):
+        def handle(self):
+            start = time.perf_counter_ns()
+            self.request.sendall(answer(read(self.request, 4 * 1024 * ROWS)))
+            clock.served(start)
+
+    with socketserver.ThreadingTCPServer(("127.0.0.1", 0), Handler) as server:
+        server.daemon_threads = False
+        threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.05}).start()
+        for one in clients(server.server_address[1], 2, "several"):
+            one.wait()
+        server.shutdown()
+    clock.print()
+
+
+def pooled():
+    """Four threads that take requests from a queue, each with a stream of its own."""
+    import torch
+
+    answer, requests, clock = answers(), queue.Queue(8), Clock()
+
+    def work():
+        with torch.cuda.stream(torch.cuda.Stream()):
+            while body := requests.get():
+                start = time.perf_counter_ns()
+                answer(body)
+                clock.served(start)
+
+    threads = [threading.Thread(target=work) for _ in range(4)]
+    for thread in threads:
+        thread.start()
+    for _ in range(4 * REQUESTS):
+        requests.put(bytes(4 * 1024 * ROWS))
+    for _ in threads:
+        requests.put(b"")
+    for thread in threads:
+        thread.join()
+    clock.print()
+
+
 def ranks():
     """Two ranks, of which the second computes 3 ms more on the host."""
     import torch
@@ -304,7 +438,7 @@ def ranks():
 
 PROGRAMS = {
     program.__name__: program
-    for program in (asynchronous, eager, masked, decode, accumulated, validated, varied, replayed, marked, jax, ranks)
+    for program in (asynchronous, eager, masked, decode, accumulated, validated, varied, replayed, marked, jax, ranks, served, handled, pooled)
 }
 
 
@@ -325,12 +459,13 @@ def compare(name, printed, trace):
     if steps is None:
         print(f"{name}: WRONG: no steps; {printed['steps']} of {printed['mean_ns'] / 1e6:.3f} ms")
         return False
-    found = {"median_ns": steps["median_ns"], "mean_ns": steps["mean_ns"]}
-    off = {key: value / printed[key] - 1 for key, value in found.items() if printed[key]}
+    figures = ("median_ns", "mean_ns", "per_second")
+    off = {key: steps[key] / printed[key] - 1 for key in figures if printed.get(key)}
     # The first one may lack kernels that the others have, and the last one ends where no other begins.
-    is_well = abs(steps["count"] - printed["steps"]) <= 2 and all(abs(value) <= TOLERANCE for value in off.values())
-    figures = ", ".join(f"{key[:-3]} {found[key] / 1e6:.3f} ms for {printed[key] / 1e6:.3f} ({off[key]:+.1%})" for key in off)
-    counts = f"{steps['count']} steps of {printed['steps']}, {len(steps['slow'])} slow"
+    all_steps = steps["count"] + steps["warm_up"]
+    is_well = abs(all_steps - printed["steps"]) <= 2 and all(abs(value) <= TOLERANCE for value in off.values())
+    figures = ", ".join(f"{key} {steps[key]:,.0f} for {printed[key]:,.0f} ({off[key]:+.1%})" for key in off)
+    counts = f"{all_steps} steps of {printed['steps']}, {len(steps['slow'])} slow"
     print(f"{name}: {'well' if is_well else 'WRONG'}: {counts}; {figures}; {steps['source']}")
     return is_well
 
@@ -355,6 +490,9 @@ def main():
     arguments = sys.argv[1:]
     if arguments[:1] == ["--run"]:
         PROGRAMS[arguments[1]]()
+        return
+    if arguments[:1] == ["--client"]:
+        client(int(arguments[1]), arguments[2])
         return
     if arguments[:1] == ["--check"]:
         folder = pathlib.Path(arguments[1])

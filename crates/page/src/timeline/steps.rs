@@ -4,7 +4,7 @@ use super::labels::Look;
 use super::lanes::Window;
 use crate::html::shown;
 use explain::{AccountPart, Cause, Explanation, OneStep, SlowStep, Steps};
-use report::{bars, units};
+use report::bars;
 use rustc_hash::FxHashMap;
 use serde::Serialize;
 use trace::Ns;
@@ -141,7 +141,7 @@ fn placed(step: &OneStep, window: Window) -> Option<Placed<'_>> {
 }
 
 fn title(steps: &Steps) -> String {
-    let count = units::counted(steps.count, "step", "steps");
+    let count = report::steps::count(steps);
     format!("{count} ({})", shown(&report::steps::name(steps.source, &steps.name)))
 }
 
@@ -213,10 +213,13 @@ mod tests {
             source: StepSource::Ranges,
             pid: 1,
             tid: 7,
+            threads: 1,
+            requests: false,
             device: Some(3),
             count: count as u64,
             warm_up: 0,
             mean_ns: 100 + 200 / count,
+            per_second: 1e9 / (100 + 200 / count) as f64,
             median_ns: 100,
             spread_ns: 0,
             median: time(100, 40),

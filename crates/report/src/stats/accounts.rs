@@ -120,8 +120,11 @@ fn row(of: &str, span: Ns, ns: Ns, cause: &'static str, place: String) -> Option
 /// Fewest threads whose names differ in numbers alone that are one group: those of a pool.
 const POOL: usize = 4;
 
-/// The threads of each process and name, first those that call CUDA; each thread without a name by itself. The name of a pool
-/// has `#` for each number.
+/// Fewest threads without a name that are not listed one by one, as those of a server that has one for each request. A choice.
+const UNNAMED: usize = 64;
+
+/// The threads of each process and name, first those that call CUDA; of few threads without a name each by itself. The name of a
+/// pool has `#` for each number.
 pub(crate) fn groups(threads: &[ThreadAccount]) -> Vec<(String, Vec<&ThreadAccount>)> {
     let mut pools = BTreeMap::<_, usize>::new();
     let key = |thread: &ThreadAccount| (thread.calls == 0, thread.pid, without_numbers(&thread.name));
@@ -130,9 +133,9 @@ pub(crate) fn groups(threads: &[ThreadAccount]) -> Vec<(String, Vec<&ThreadAccou
     for thread in threads {
         let (has_no_calls, pid, pool) = key(thread);
         let is_named = pool.contains(char::is_alphabetic);
-        let is_pool = is_named && pools.get(&key(thread)).is_some_and(|count| *count >= POOL);
-        let name = if is_pool { pool } else { thread.name.clone() };
-        let alone = thread.name.is_empty().then_some(thread.tid);
+        let alike = pools.get(&key(thread)).copied().unwrap_or_default();
+        let name = if is_named && alike >= POOL { pool } else { thread.name.clone() };
+        let alone = (thread.name.is_empty() && alike < UNNAMED).then_some(thread.tid);
         groups.entry((has_no_calls, pid, name, alone)).or_default().push(thread);
     }
     let named = groups.into_iter().map(|((_, _, name, _), threads)| {
