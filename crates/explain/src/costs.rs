@@ -16,7 +16,7 @@ use crate::{
 };
 use rustc_hash::FxHashMap;
 use std::collections::BTreeMap;
-use trace::{Ns, ProcessId, StackId, Sym, ThreadId, Trace};
+use trace::{Ns, StackId, Sym, ThreadId};
 
 /// Places that a finding shows.
 const PLACES: usize = 3;
@@ -241,11 +241,9 @@ impl<'a> Roots<'a> {
             let Some(place) = self.place(row.root.culprit, parts) else { continue };
             known += row.ns;
             if found.places.len() < PLACES && !found.places.contains(&place) {
-                if let (Culprit::Spot(process, spot), true) = (row.root.culprit, found.places.is_empty()) {
-                    let trace = self.facts.trace;
-                    let threads =
-                        trace.threads.ids().filter(|thread| may_be_at(trace, row, *thread, process));
-                    found.tree = self.costs.tree(trace, threads, spot, sleeps(row.root.cause));
+                if let (Culprit::Spot(_, spot), true) = (row.root.culprit, found.places.is_empty()) {
+                    let (trace, asleep) = (self.facts.trace, sleeps(row.root.cause));
+                    found.tree = self.costs.tree(trace, &row.blamed, spot, asleep);
                     found.mark = self.costs.mark(spot);
                 }
                 found.places.push(place);
@@ -427,12 +425,6 @@ fn name(culprit: Culprit) -> Option<Sym> {
 }
 
 /// Whether most of what a row was charged with is of threads that others waited for.
-/// Whether a thread may have been where a row's culprit is: the one that waited, or if that waited for others, any of the process.
-fn may_be_at(trace: &Trace, row: &Row, thread: ThreadId, process: ProcessId) -> bool {
-    let waited = || row.waiters.iter().any(|(waiter, _)| *waiter == thread);
-    trace.process_of_thread(thread) == process && (is_chained(row) || waited())
-}
-
 fn is_chained(row: &Row) -> bool {
     row.chain.len() > 1 && row.chained > row.ns / 2
 }

@@ -158,6 +158,8 @@ pub(crate) struct Row {
     pub chain_ns: Ns,
     /// The threads that waited first, with the time of each.
     pub waiters: Vec<(ThreadId, Ns)>,
+    /// The threads that they waited for in the end, or themselves.
+    pub blamed: Vec<ThreadId>,
     /// Time charged to a thread that another one waited for, ns.
     pub chained: Ns,
     /// Time charged in parts of a pause of which only the sum is known, ns.
@@ -188,6 +190,7 @@ impl Row {
             chain: Vec::new(),
             chain_ns: 0,
             waiters: Vec::new(),
+            blamed: Vec::new(),
             chained: 0,
             partial: 0,
             seen: Vec::new(),
@@ -200,6 +203,7 @@ impl Row {
         self.count += 1;
         let Some(path) = path else { return self.keep((ns, start)) };
         add_to(&mut self.waiters, path.waiter(), ns);
+        self.blame(path.thread);
         self.chained += if path.length > 1 { ns } else { 0 };
         if (path.length > 1, ns) > self.chain_rank() {
             self.chain_ns = ns;
@@ -211,6 +215,12 @@ impl Row {
             }
         }
         self.keep((ns, start));
+    }
+
+    fn blame(&mut self, thread: ThreadId) {
+        if !self.blamed.contains(&thread) {
+            self.blamed.push(thread);
+        }
     }
 
     /// Chains are compared by this: the highest is kept.
@@ -234,6 +244,7 @@ impl Row {
         self.count += other.count;
         other.longest.into_iter().for_each(|charge| self.keep(charge));
         other.waiters.into_iter().for_each(|(thread, ns)| add_to(&mut self.waiters, thread, ns));
+        other.blamed.into_iter().for_each(|thread| self.blame(thread));
         self.chained += other.chained;
         self.partial += other.partial;
         other.seen.into_iter().for_each(|(spot, weight)| add_to(&mut self.seen, spot, weight));

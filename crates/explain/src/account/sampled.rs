@@ -42,7 +42,7 @@ impl Costs {
     pub fn tree(
         &self,
         trace: &Trace,
-        threads: impl Iterator<Item = ThreadId>,
+        threads: &[ThreadId],
         spot: SpotId,
         asleep: Option<bool>,
     ) -> Vec<TreeRow> {
@@ -50,7 +50,7 @@ impl Costs {
         if loads.len() >= FEW {
             return tree(trace, &loads, self.place(spot));
         }
-        let seen = threads.flat_map(|thread| self.sites.samples(thread, self.window.0, self.window.1));
+        let seen = threads.iter().flat_map(|thread| self.sites.samples(*thread, self.window.0, self.window.1));
         let seen = seen.filter(|seen| seen.spot == Some(spot) && asleep.is_none_or(|of| of == seen.asleep));
         tree(trace, &seen.map(|seen| (seen.stack, seen.weight)).collect::<Vec<_>>(), self.place(spot))
     }

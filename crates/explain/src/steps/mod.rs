@@ -160,8 +160,9 @@ impl Found {
 
     /// The steps after the warm-up.
     fn settled(mut self) -> Found {
-        self.warm_up = warm_up(&Outliers::of(&self.lengths()).slow, self.steps.len());
-        self.steps.drain(..self.warm_up);
+        let first = warm_up(&Outliers::of(&self.lengths()).slow, self.steps.len());
+        self.steps.drain(..first);
+        self.warm_up += first;
         self
     }
 

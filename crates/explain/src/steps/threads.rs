@@ -29,9 +29,12 @@ pub(super) fn find(
     let of_thread = |(thread, ops): (&ThreadId, &Vec<OpId>)| steps(facts, *thread, ops, anchor);
     let mut steps: Vec<FoundStep> = alike.iter().flat_map(of_thread).collect();
     steps.sort_by_key(|step| (step.start, step.thread));
+    let alone = warm_up(&steps);
+    steps.drain(..alone);
     let name = facts.trace.text(anchor).to_owned();
     let thread = *alike.iter().max_by_key(|(thread, ops)| (ops.len(), std::cmp::Reverse(**thread)))?.0;
-    (steps.len() >= FEWEST).then(|| Found::new(name, StepSource::Threads, thread, steps))
+    let found = Found { warm_up: alone, ..Found::new(name, StepSource::Threads, thread, steps) };
+    (found.steps.len() >= FEWEST).then_some(found)
 }
 
 fn by_thread(facts: &Facts<'_>, (from, to): (Ns, Ns), device: DeviceId, process: ProcessId) -> ByThread {
@@ -65,6 +68,14 @@ fn are_alike(facts: &Facts<'_>, threads: &ByThread, operations: usize) -> bool {
     }
     let common = launching.values().filter(|(of, _)| of * 2 >= threads.len() && *of > 1);
     common.map(|(_, count)| count).sum::<usize>() * 10 >= operations * COVERED
+}
+
+/// Number of the first steps, if one thread does them before any other one begins, and they are few: it warms up for the others.
+fn warm_up(steps: &[FoundStep]) -> usize {
+    let Some(first) = steps.first() else { return 0 };
+    let alone = steps.iter().take_while(|step| step.thread == first.thread).count();
+    let is_all = steps[alone..].iter().all(|step| step.thread != first.thread);
+    if is_all && alone * 10 <= steps.len() { alone } else { 0 }
 }
 
 /// A thread's steps, each from where a kernel ran to where it ran next; the last one until all that it asked for is done.
