@@ -90,7 +90,7 @@ def test_a_gpu_that_works_longer_is_told_from_a_host_that_does(tmp_path):
     holdup.fleet.digest(paths, tmp_path / "digests")
     late = holdup.fleet.compare(tmp_path / "digests").late_ranks[0]
     assert late.rank == 1 and (late.causes[0].cause, late.causes[0].place) == ("collective-wait", None)
-    assert "its GPU worked longer" in fleet(tmp_path / "digests").stdout
+    assert "its GPU worked meanwhile" in fleet(tmp_path / "digests").stdout
 
 
 def test_clocks_are_fitted_and_one_that_jumps_or_drifts_is_said(tmp_path):

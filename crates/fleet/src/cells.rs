@@ -22,10 +22,16 @@ pub enum Kind {
     Step,
     /// What a slow step had more of than the median step.
     SlowStep,
+    /// How late a rank was at collectives whose ranks are all in the trace.
+    Rank,
+    /// What a rank did instead.
+    RankCause,
     /// A rank's kernel of a collective.
     Collective,
     /// What a GPU did before a collective, since the one before.
     Before,
+    /// The part of a kernel of a collective that is idle time in the account: it waited for a rank of the same trace.
+    Waited,
 }
 
 impl Kind {
@@ -41,8 +47,11 @@ impl Kind {
             Kind::Finding => "finding",
             Kind::Step => "step",
             Kind::SlowStep => "slow-step",
+            Kind::Rank => "rank",
+            Kind::RankCause => "rank-cause",
             Kind::Collective => "collective",
             Kind::Before => "before",
+            Kind::Waited => "waited",
         }
     }
 }

@@ -169,6 +169,10 @@ impl Of<'_> {
                 comm: Some(kernel.communicator.clone()),
                 ..Row::new(Kind::Collective, n)
             });
+            let waited = self.idle_ns((kernel.start, kernel.end));
+            let waited =
+                (waited > 0).then(|| Row { device: ordinal, ns: Some(waited), ..Row::new(Kind::Waited, n) });
+            rows.extend(waited);
             for ((cause, place, call), ns) in idle {
                 rows.push(Row {
                     device: ordinal,
@@ -181,6 +185,13 @@ impl Of<'_> {
             }
             before = Some(kernel.end.max(before.unwrap_or(Ns::MIN)));
         }
+    }
+
+    /// The idle time within a time, ns.
+    fn idle_ns(&self, (from, to): (Ns, Ns)) -> Ns {
+        let first = self.parts.partition_point(|part| part.end <= from);
+        let within = self.parts[first..].iter().take_while(|part| part.start < to);
+        within.map(|part| part.end.min(to) - part.start.max(from)).sum()
     }
 
     /// Adds the time for which only copies of pageable memory ran.

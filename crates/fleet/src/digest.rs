@@ -3,7 +3,7 @@
 use crate::cells::{Kind, Row};
 use crate::collectives::{self, Detail};
 use crate::identity::Identity;
-use explain::{AccountPart, Explanation, Finding, GpuAccount, Place};
+use explain::{AccountPart, Explanation, Finding, GpuAccount, Place, Steady};
 use serde_json::json;
 use trace::Trace;
 
@@ -62,9 +62,11 @@ pub fn digest<'a>(trace: &'a Trace, explanation: &'a Explanation, identity: Iden
             .map(|(n, note)| Row { detail: Some(elided(&note)), ..Row::new(Kind::Note, n) }),
     );
     rows.push(verdict(explanation));
-    explanation.accounts.gpus.iter().for_each(|gpu| account(gpu, &mut rows));
+    let steady = explanation.accounts.steady;
+    explanation.accounts.gpus.iter().for_each(|gpu| account(gpu, steady, &mut rows));
     rows.extend(explanation.findings.iter().take(MOST).enumerate().map(|(n, found)| finding(n, found)));
     steps(explanation, &mut rows);
+    ranks(explanation, &mut rows);
     Digest { identity, rows, of: Some((trace, explanation)) }
 }
 
@@ -134,10 +136,12 @@ fn verdict(explanation: &Explanation) -> Row {
 }
 
 /// A GPU's time and its parts, which add up to it.
-fn account(gpu: &GpuAccount, rows: &mut Vec<Row>) {
+fn account(gpu: &GpuAccount, steady: Option<Steady>, rows: &mut Vec<Row>) {
     let device = Some(gpu.device);
     rows.push(Row {
         device,
+        begin: steady.map(|steady| steady.start_ns),
+        end: steady.map(|steady| steady.end_ns),
         ns: Some(gpu.span_ns),
         ns2: Some(gpu.exposed_communication_ns),
         name: Some(elided(&gpu.name)),
@@ -248,6 +252,25 @@ fn steps(explanation: &Explanation, rows: &mut Vec<Row>) {
                 name: part.calls.first().map(|call| elided(call)),
                 ..Row::new(Kind::SlowStep, n)
             });
+        }
+    }
+}
+
+/// The ranks of collectives that are all in the trace.
+fn ranks(explanation: &Explanation, rows: &mut Vec<Row>) {
+    let Some(ranks) = &explanation.accounts.ranks else { return };
+    for (n, rank) in ranks.ranks.iter().enumerate() {
+        let device = Some(rank.device);
+        rows.push(Row {
+            device,
+            ns: Some(rank.cost_ns),
+            ns2: Some(rank.late_ns),
+            count: i64::try_from(rank.late).ok(),
+            detail: Some(json!({ "collectives": ranks.collectives }).to_string()),
+            ..Row::new(Kind::Rank, n)
+        });
+        for cause in rank.causes.iter().flat_map(|part| parts(device, part)).take(MOST) {
+            rows.push(Row { kind: Kind::RankCause, n: n as i64, ..cause });
         }
     }
 }

@@ -32,11 +32,16 @@ const LEVELS: [char; 9] = [' ', '▁', '▂', '▃', '▄', '▅', '▆', '▇',
 
 /// A bar for each of the first GPUs, with its busy time over time, and for the first threads; an empty line after them.
 pub(crate) fn text(accounts: &Accounts, page: Page) -> String {
-    with_threads(accounts, page, THREADS)
+    with_threads(accounts, page, THREADS, true)
 }
 
-/// The bars of [`text`], for at most so many threads.
-pub(crate) fn with_threads(accounts: &Accounts, page: Page, threads_shown: usize) -> String {
+/// The bars of [`text`], for at most so many threads; with the busy time over time if that is wanted.
+pub(crate) fn with_threads(
+    accounts: &Accounts,
+    page: Page,
+    threads_shown: usize,
+    is_over_time: bool,
+) -> String {
     let (gpus, threads): (Vec<Bar>, Vec<Bar>) = bars(accounts).into_iter().partition(|bar| bar.is_gpu);
     let mut order: Vec<_> = accounts.gpus.iter().collect();
     order.sort_by_key(|gpu| gpu.device);
@@ -48,9 +53,11 @@ pub(crate) fn with_threads(accounts: &Accounts, page: Page, threads_shown: usize
     let mut text = String::new();
     for (bar, gpu) in gpus.iter().zip(order).take(GPUS) {
         line(&mut text, bar, columns, page);
-        let busy: String = gpu.busy_over_time.iter().map(|share| level(*share)).collect();
-        text.push_str(format!("{:<columns$}  {busy}", "  busy over time").trim_end());
-        text.push('\n');
+        if is_over_time {
+            let busy: String = gpu.busy_over_time.iter().map(|share| level(*share)).collect();
+            text.push_str(format!("{:<columns$}  {busy}", "  busy over time").trim_end());
+            text.push('\n');
+        }
     }
     working.iter().take(threads_shown).for_each(|bar| line(&mut text, bar, columns, page));
     let others = [

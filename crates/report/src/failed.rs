@@ -4,11 +4,21 @@ use crate::escape::visible;
 use crate::explanation::place_text;
 use crate::table::{Align, Table};
 use crate::units;
-use explain::FailedCalls;
+use crate::verdict::short;
+use explain::{FailedCalls, Place};
 
 /// `2,448 of 5,382 × cudaLaunchKernel failed: cudaErrorInvalidResourceHandle (400) at qcu.cu:12; 3 calls failed in 2 other
 /// ways`; `None` if none failed.
 pub(crate) fn line(rows: &[FailedCalls]) -> Option<String> {
+    sentence(rows, place_text)
+}
+
+/// The line with the place as the verdict has it: the file without its folders.
+pub(crate) fn brief(rows: &[FailedCalls]) -> Option<String> {
+    sentence(rows, short)
+}
+
+fn sentence(rows: &[FailedCalls], place_text: impl Fn(&Place) -> String) -> Option<String> {
     let (first, others) = rows.split_first()?;
     let (count, of) = (units::count(first.count), units::count(first.of));
     let mut text = format!("{count} of {of} × {} failed: {}", visible(&first.call), error(first));

@@ -83,7 +83,19 @@ impl Communication {
 
 /// A paragraph on the communication within one trace, an empty line after it; empty if it costs little.
 pub(crate) fn text(accounts: &Accounts, page: Page) -> String {
-    let Communication { exposed, more, late } = Communication::of(accounts);
+    paragraph(Communication::of(accounts), page)
+}
+
+/// The paragraph of [`text`] with the rank that cost most alone, and the first of its causes.
+pub(crate) fn brief(accounts: &Accounts, page: Page) -> String {
+    let mut all = Communication::of(accounts);
+    all.late.truncate(1);
+    all.late.iter_mut().for_each(|late| late.causes.truncate(1));
+    paragraph(all, page)
+}
+
+fn paragraph(all: Communication, page: Page) -> String {
+    let Communication { exposed, more, late } = all;
     let mut text: String = exposed.iter().map(|sentence| lines(sentence, page)).collect();
     text.extend(more.map(|more| format!("{more}\n")));
     text.push_str(&late_lines(&late, page));
@@ -168,10 +180,16 @@ fn of_rank(rank: &Rank, traces: &[String]) -> LateRank {
 fn of_cause(part: &AccountPart, rank: &Rank) -> LateCause {
     let place = match part.cause {
         Cause::CollectiveWait => "its GPU worked meanwhile".to_owned(),
-        _ => place(part),
+        _ => with_others(place(part), part),
     };
     let share = units::percent(part.ns as f64 / rank.cost_ns.max(1) as f64);
     LateCause { share, cause: part.cause.id(), place, finding: part.finding.clone() }
+}
+
+/// `ddp.py:31 augment; 2 more`, if other places have as much as a tenth of the time.
+fn with_others(place: String, part: &AccountPart) -> String {
+    let large = part.spent.iter().filter(|spent| spent.ns * 100 >= part.ns * SMALL).count();
+    if large > 1 { format!("{place}; {} more", large - 1) } else { place }
 }
 
 fn late_lines(late: &[LateRank], page: Page) -> String {

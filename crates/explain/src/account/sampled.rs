@@ -50,7 +50,8 @@ impl Costs {
         if loads.len() >= FEW {
             return tree(trace, &loads, self.place(spot));
         }
-        let seen = threads.iter().flat_map(|thread| self.sites.samples(*thread, self.window.0, self.window.1));
+        let seen =
+            threads.iter().flat_map(|thread| self.sites.samples(*thread, self.window.0, self.window.1));
         let seen = seen.filter(|seen| seen.spot == Some(spot) && asleep.is_none_or(|of| of == seen.asleep));
         tree(trace, &seen.map(|seen| (seen.stack, seen.weight)).collect::<Vec<_>>(), self.place(spot))
     }

@@ -50,8 +50,8 @@ fn whole(explanation: &Explanation, page: Page) -> String {
     text
 }
 
-/// The first screen, in about [`SCREEN`] lines: as many findings as there is room for, and at least one, for which bars of threads
-/// and slow steps make room.
+/// The first screen, in about [`SCREEN`] lines: as many findings as there is room for, and at least one, for which bars of threads,
+/// slow steps, all but the first rank that was late, and the course of the busy time make room.
 fn first_screen(explanation: &Explanation, page: Page) -> String {
     let (large, small) = by_size(explanation, false);
     let accounts = &explanation.accounts;
@@ -60,15 +60,20 @@ fn first_screen(explanation: &Explanation, page: Page) -> String {
     let lines = |text: &str| text.lines().count();
     let needed = lines(&end) + findings.first().map_or(0, |first| lines(first)) + 1;
     let is_told = accounts.steady.is_some();
-    let before = |threads: usize, steps: Option<&Steps>| {
+    let before = |threads: usize, steps: Option<&Steps>, ranks: &str, is_over_time: bool| {
         let mut text = first_lines(explanation, page, header::brief);
-        text.push_str(&account::with_threads(accounts, page, threads));
-        text.push_str(&ranks::text(accounts, page));
+        text.push_str(&account::with_threads(accounts, page, threads, is_over_time));
+        text.push_str(ranks);
         text + &steps::text(steps, accounts.refused, page, is_told)
     };
     let fits = |text: &String| lines(text) + needed <= SCREEN;
-    let with_steps = (0..=account::THREADS).rev().map(|threads| before(threads, explanation.steps.as_ref()));
-    let mut text = with_steps.into_iter().find(fits).unwrap_or_else(|| before(0, None));
+    let (ranks, first_rank) = (ranks::text(accounts, page), ranks::brief(accounts, page));
+    let steps = explanation.steps.as_ref();
+    let with_steps = (0..=account::THREADS).rev().map(|threads| before(threads, steps, &ranks, true));
+    let shorter = [(&ranks, true), (&first_rank, true)];
+    let without = shorter.into_iter().map(|(ranks, is_over_time)| before(0, None, ranks, is_over_time));
+    let mut text =
+        with_steps.chain(without).find(fits).unwrap_or_else(|| before(0, None, &first_rank, false));
     let mut left = SCREEN.saturating_sub(lines(&text) + lines(&end));
     let mut told = 0;
     for finding in &findings {
@@ -95,7 +100,7 @@ fn last_lines(explanation: &Explanation, large: &[&Finding], page: Page) -> Stri
     };
     let overlaps = explanation.overlap.iter().filter(is_worth);
     let mut lines: Vec<String> = overlaps.map(overlap::brief).collect();
-    lines.extend(failed::line(&explanation.failed_calls));
+    lines.extend(failed::brief(&explanation.failed_calls));
     lines.extend(remarks(explanation));
     lines.extend(gain::absent(explanation, large));
     if explanation.findings.is_empty() {

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import tempfile
 from typing import Any
@@ -71,11 +72,12 @@ def reduce(database: Any, run: str, remarks: list[str], heat: bool) -> Summary:
         raise HoldupError(f"run {run}: no trace could be read: {remarks[0] if remarks else 'digest traces first'}")
     remarks += _align(database)
     execute(database, "lateness")
+    within = _within(database)
     execute(database, "costs")
     execute(database, "nodes")
     collectives, wait = database.execute(
         "SELECT (SELECT count(*) FROM (SELECT DISTINCT comm, reference, number FROM joined)), "
-        "(SELECT coalesce(sum(cost_ns), 0) FROM late)"
+        "(SELECT coalesce(sum(cost_ns), 0) FROM late_ranks)"
     ).fetchone()
     clocks = _clocks(database)
     remarks += _of_clocks(clocks)
@@ -90,7 +92,7 @@ def reduce(database: Any, run: str, remarks: list[str], heat: bool) -> Summary:
         gpus=gpus,
         span_ns=int(span),
         events=int(events or 0),
-        collectives=collectives,
+        collectives=collectives if within is None else within,
         median_step_ns=None if step is None else int(step),
         busy_ns=int(busy),
         wait_ns=int(wait),
@@ -101,6 +103,16 @@ def reduce(database: Any, run: str, remarks: list[str], heat: bool) -> Summary:
         remarks=tuple(remarks),
         heat=_heat(database) if heat else None,
     )
+
+
+def _within(database: Any) -> int | None:
+    """Takes what a trace says of its ranks, if it has all of them; returns the number of its collectives."""
+    traces = database.execute("SELECT count(DISTINCT trace) FROM joined").fetchone()[0]
+    said = database.execute("SELECT any_value(detail) FROM digests WHERE kind = 'rank'").fetchone()[0]
+    if traces != 1 or said is None:
+        return None
+    execute(database, "within")
+    return int(json.loads(said)["collectives"])
 
 
 def _of_traces(database: Any, world: int | None) -> list[str]:

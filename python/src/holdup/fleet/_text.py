@@ -66,7 +66,7 @@ def where(part: Part | Cost | Change) -> str:
         return visible(part.place)
     if part.call:
         return visible(part.call)
-    return "its GPU worked longer" if part.cause == "collective-wait" else ""
+    return "its GPU worked meanwhile" if part.cause == "collective-wait" else ""
 
 
 def text(summary: Summary, changes: Changes | None = None, top: int | None = None) -> str:
@@ -149,7 +149,7 @@ def _nodes(summary: Summary, top: int) -> list[str]:
 
 
 def _clocks(summary: Summary) -> list[str]:
-    if len(summary.clocks) < 2:
+    if len(summary.clocks) < 2 or not summary.collectives:
         return []
     ahead = [clock.ahead_ns for clock in summary.clocks]
     within = max(clock.within_ns for clock in summary.clocks if not clock.jump_ns)

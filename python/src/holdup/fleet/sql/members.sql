@@ -5,7 +5,7 @@ WITH traces AS (
            max(end_ns - begin_ns) AS time_ns
     FROM digests WHERE kind = 'trace' GROUP BY trace
 ), gpus AS (
-    SELECT trace, device, ns AS span_ns, ns2 AS exposed_ns FROM digests WHERE kind = 'gpu'
+    SELECT trace, device, ns AS span_ns, ns2 AS exposed_ns, begin_ns AS from_ns, end_ns AS to_ns FROM digests WHERE kind = 'gpu'
 ), numbered AS (
     SELECT *, row_number() OVER (PARTITION BY coalesce(CAST(rank AS VARCHAR), trace), device ORDER BY trace) AS copy
     FROM traces JOIN gpus USING (trace)

@@ -8,7 +8,7 @@ WITH hosts AS (
     FROM digests d JOIN members m USING (trace, device)
     WHERE d.kind = 'account' AND m.copy = 1 AND m.host IS NOT NULL GROUP BY ALL
     UNION ALL
-    SELECT host, 'busy', -sum(waited_ns) FROM joined JOIN members USING (who) WHERE host IS NOT NULL GROUP BY host
+    SELECT host, 'busy', -sum(idle_ns - counted_ns) FROM joined JOIN members USING (who) WHERE host IS NOT NULL GROUP BY host
 ), shares AS (
     SELECT host, gpus, c.cause, coalesce(sum(ns), 0) / any_value(span_ns) AS share
     FROM hosts CROSS JOIN (SELECT DISTINCT cause FROM spent) c LEFT JOIN spent USING (host, cause)
