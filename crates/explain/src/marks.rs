@@ -104,8 +104,18 @@ const CUDNN: &[&str] =
 
 const LOADER: &[&str] = &["__next__", "_next_data", "_get_data", "_try_get_data", "_try_put_index"];
 
-/// The range with which PyTorch's profiler marks the time in a data loader.
-const LOADER_RANGE: &str = "enumerate(DataLoader)#";
+/// Ranges with which libraries mark known work: how their names start and end, and the cause and the title of a row of [`KINDS`].
+/// PyTorch marks its data loader and each phase of a compilation, XLA those of its compiler (in the domain TSL).
+const RANGES: [(&str, &str, Cause, &str); 8] = [
+    ("enumerate(DataLoader)#", "", Cause::DataLoading, "DataLoader"),
+    ("", " (dynamo_timed)", Cause::KernelBuild, "torch.compile"),
+    ("entire_frame_compile", "", Cause::KernelBuild, "torch.compile"),
+    ("XlaCompile", "", Cause::KernelBuild, "XLA"),
+    ("XlaEmit", "", Cause::KernelBuild, "XLA"),
+    ("XlaOptimize", "", Cause::KernelBuild, "XLA"),
+    ("XlaPassPipeline", "", Cause::KernelBuild, "XLA"),
+    ("XlaAutotun", "", Cause::KernelBuild, "XLA"),
+];
 
 impl Mark {
     /// A kernel that is built by nobody knows whom.
@@ -151,8 +161,10 @@ impl Mark {
 
     /// The known work of a marked range.
     pub fn of_range(name: &str) -> Option<Mark> {
-        let row = || KINDS.iter().position(|kind| kind.cause == Cause::DataLoading);
-        name.starts_with(LOADER_RANGE).then(row).flatten().and_then(Mark::of_row)
+        let name = name.strip_prefix("TSL:").unwrap_or(name);
+        let is_it = |row: &&(&str, &str, _, _)| name.starts_with(row.0) && name.ends_with(row.1);
+        let (_, _, cause, title) = RANGES.iter().find(is_it)?;
+        KINDS.iter().position(|kind| kind.cause == *cause && kind.title == *title).and_then(Mark::of_row)
     }
 }
 
@@ -210,9 +222,21 @@ mod tests {
     }
 
     #[test]
-    fn a_range_of_the_data_loader_is_data_loading() {
-        let mark = Mark::of_range("enumerate(DataLoader)#_SingleProcessDataLoaderIter.__next__");
-        assert_eq!(mark.map(Mark::title), Some("DataLoader"));
-        assert_eq!(Mark::of_range("DataLoader"), None);
+    fn a_range_of_a_known_library_says_what_it_does() {
+        let title = |range: &str| Mark::of_range(range).map(Mark::title);
+        let loader = "enumerate(DataLoader)#_SingleProcessDataLoaderIter.__next__";
+        assert_eq!(title(loader), Some("DataLoader"));
+        assert_eq!(title("DataLoader"), None);
+        assert_eq!(title("compile_fx_inner (dynamo_timed)"), Some("torch.compile"));
+        assert_eq!(title("Torch-Compiled Region: 0/0"), None, "it runs what was compiled");
+        assert_eq!(title("TSL:XlaCompile:#module=jit_step#"), Some("XLA"));
+        assert_eq!(title("TSL:XlaModule:#hlo_module=jit_step,program_id=3#"), None, "it runs");
+    }
+
+    #[test]
+    fn every_range_is_of_a_kind() {
+        for (start, end, ..) in RANGES {
+            assert!(Mark::of_range(&format!("{start}{end}")).is_some(), "{start}{end}");
+        }
     }
 }
