@@ -4,7 +4,8 @@ use crate::account::{Costs, Root};
 use crate::costs::{self, Roots, phase};
 use crate::detail::detail;
 use crate::facts::Facts;
-use crate::fixes::of_memory;
+use crate::finding::Phase;
+use crate::fixes::{GRAPH, of_memory};
 use crate::fold::{Folded, fold};
 use crate::framework::Frameworks;
 use crate::grounds::Grounds;
@@ -73,8 +74,27 @@ pub(crate) fn findings(facts: &Facts<'_>, groups: Groups, costs: &Costs) -> Foun
         }
     }
     links.renumber(&positions);
-    let findings = findings.into_iter().map(|(finding, _)| finding).collect();
+    let mut findings: Vec<Finding> = findings.into_iter().map(|(finding, _)| finding).collect();
+    withhold_graphs(&mut findings);
     Found { findings, unselected: roots.unselected(), losses, links }
+}
+
+/// The smallest part of the GPUs' time that allocations again and again cost where no graph can be captured: a choice.
+const ALLOCATED: f64 = 0.01;
+
+/// Offers no graph to a process that allocates and frees again and again: a graph needs addresses that stay.
+fn withhold_graphs(findings: &mut [Finding]) {
+    let mut shares = FxHashMap::<i64, f64>::default();
+    let allocates =
+        |finding: &&Finding| finding.cause == Cause::Allocation && finding.phase == Phase::Recurring;
+    for finding in findings.iter().filter(allocates) {
+        *shares.entry(finding.waiter.pid).or_default() += finding.cost_share;
+    }
+    for finding in findings {
+        if shares.get(&finding.waiter.pid).is_some_and(|share| *share >= ALLOCATED) {
+            finding.fixes.retain(|fix| *fix != GRAPH);
+        }
+    }
 }
 
 /// The cause of the first of [`findings`].

@@ -64,6 +64,11 @@ fn by_size(explanation: &Explanation, all: bool) -> (Vec<&Finding>, Vec<&Finding
         }
         false => findings.iter().partition(|finding| finding.lost_ns >= threshold),
     };
+    // In the verdict's order, as far as it names them.
+    let named: Vec<_> =
+        verdict::verdict_lines(explanation).into_iter().filter_map(|line| line.finding).collect();
+    let position = |finding: &&Finding| named.iter().position(|id| *id == finding.id).unwrap_or(named.len());
+    large.sort_by_key(position);
     if large.is_empty() && !knows_costs(explanation) {
         large = small.drain(..AT_LEAST.min(small.len())).collect();
     }

@@ -17,6 +17,9 @@ const FIXES: usize = 2;
 /// Recurring costs of steps come before one-time costs, unless they are less than this part of them: a choice.
 const SMALL_OF_STEPS: f64 = 0.1;
 
+/// The smallest part of the largest cost that is about as much: a choice.
+const CLOSE: f64 = 0.5;
+
 /// What the GPUs lost time to, in a line.
 pub(super) enum Cost {
     /// A cause that recurs, or the only one that costs once.
@@ -66,12 +69,20 @@ pub(super) fn costs(explanation: &Explanation) -> Vec<Cost> {
     for one in again.chain(unfound) {
         // What is allocated is freed.
         match named.iter_mut().find(|known| one.cause == Cause::Allocation && known.cause == one.cause) {
-            Some(known) => known.share += one.share,
+            Some(known) => {
+                known.share += one.share;
+                known.gain = known.gain.max(one.gain);
+            }
             None => named.push(one),
         }
     }
     named.retain(|cause| cause.share >= least);
     named.sort_by(|a, b| b.share.total_cmp(&a.share));
+    // Of about equal costs, the one whose mending gains most.
+    let most = named.first().map_or(0.0, |first| first.share);
+    let close = named.iter().take_while(|cause| cause.share >= most * CLOSE).count();
+    named[..close].sort_by(|a, b| b.worth().total_cmp(&a.worth()));
+    named[close..].iter_mut().for_each(|cause| cause.gain = 0.0);
     let large = named.iter().take_while(|cause| cause.share >= SMALL_OF_BUSY).count();
     named.truncate(large.clamp(NAMED, MOST_NAMED));
     let mut costs: Vec<Cost> = named.into_iter().map(Cost::One).collect();
@@ -82,9 +93,9 @@ pub(super) fn costs(explanation: &Explanation) -> Vec<Cost> {
         repeats && costs.first().is_some_and(|first| first.share() >= SMALL_OF_STEPS * cost.share())
     };
     let last = of_once.as_ref().is_some_and(drowns);
-    costs.extend(of_once.filter(|cost| !last || cost.share() >= SMALL_OF_BUSY));
-    if !last {
-        costs.sort_by(|a, b| b.share().total_cmp(&a.share()));
+    if let Some(once) = of_once.filter(|cost| !last || cost.share() >= SMALL_OF_BUSY) {
+        let smaller = costs.iter().position(|cost| cost.share() < once.share());
+        costs.insert(if last { costs.len() } else { smaller.unwrap_or(costs.len()) }, once);
     }
     costs
 }
@@ -173,9 +184,16 @@ pub(super) struct Named {
     /// The functions below it: ` → adam.py:545 _single_tensor_adam`.
     inner: String,
     fixes: Vec<&'static str>,
+    /// What the best of them would gain, 0 to 1; 0 if that is unknown or may be none, and for what every program has.
+    gain: f64,
 }
 
 impl Named {
+    /// What it costs, or what mending it gains if that is more: a wait that empties a queue costs what comes after it, too.
+    fn worth(&self) -> f64 {
+        self.share.max(self.gain)
+    }
+
     fn of(finding: &Finding, explanation: &Explanation, knows_costs: bool) -> Named {
         let about = finding.cause.about();
         let behind = finding.holder.as_ref().filter(|holder| !holder.call.is_empty());
@@ -197,12 +215,20 @@ impl Named {
             at: at(finding).map_or_else(|| visible(&finding.waiter.call).into_owned(), short),
             inner: below(finding),
             fixes: finding.fixes.iter().filter(gains).map(|fix| fix.id).take(FIXES).collect(),
+            gain: match is_usual(finding.cause) {
+                true => 0.0,
+                false => {
+                    finding.fixes.iter().filter_map(|fix| sure_gain(explanation, fix)).fold(0.0, f64::max)
+                }
+            },
         }
     }
 
     /// ` (serve.py:16; own-stream)`: a place and fixes.
     fn hint(&self, place: &str, fixes: &[&str]) -> String {
-        let fixes = fixes.join(" or ");
+        let gain = format!(" would gain {}", units::whole_percent(self.gain));
+        let gain = if self.gain > self.share && fixes.len() == 1 { gain } else { String::new() };
+        let fixes = format!("{}{gain}", fixes.join(" or "));
         let parts: Vec<&str> = [place, &fixes].into_iter().filter(|text| !text.is_empty()).collect();
         if parts.is_empty() { String::new() } else { format!(" ({})", parts.join("; ")) }
     }
@@ -239,6 +265,7 @@ fn unfound(explanation: &Explanation) -> impl Iterator<Item = Named> {
             at: String::new(),
             inner: String::new(),
             fixes: Vec::new(),
+            gain: 0.0,
         }
     })
 }
@@ -254,7 +281,18 @@ fn unselected(explanation: &Explanation) -> impl Iterator<Item = Named> {
         at: String::new(),
         inner: String::new(),
         fixes: Vec::new(),
+        gain: 0.0,
     })
+}
+
+/// Whether every program has some of it: what mends that, as a graph does, mends more than the one cause.
+fn is_usual(cause: Cause) -> bool {
+    matches!(cause, Cause::HostCode | Cause::OwnWork | Cause::LaunchLatency)
+}
+
+/// What a fix would gain, if it gains something for sure.
+fn sure_gain(explanation: &Explanation, fix: &Fix) -> Option<f64> {
+    explanation.gains.of(fix).filter(|gain| gain.low > 0.0).map(|gain| gain.share)
 }
 
 /// What would record what the trace does not say, for the tool that made it.
