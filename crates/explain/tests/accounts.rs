@@ -51,6 +51,20 @@ fn main() {
         });
         outcome.map_err(|problem| problem.to_string().into())
     }));
+    tests.push(Trial::test("who_allocates_again_and_again_is_offered_no_graph", || {
+        // The GPU waits for launches of 20 µs in every 100.
+        let offers_graph = |frees: &str| {
+            let launches = "repeat 100 100 100 A cudaLaunchKernel 0 20 | kernel k 7 22 24";
+            let (trace, _) = timeline::parse(&format!("{launches}\n{frees}"));
+            let explanation = explain_each(&trace, &Options::default()).0;
+            let mut fixes = explanation.findings.iter().flat_map(|finding| &finding.fixes);
+            fixes.any(|fix| fix.id == "graph")
+        };
+        assert!(!offers_graph("repeat 100 100 100 A cudaFree 30 70"), "positive");
+        assert!(offers_graph(""), "control");
+        assert!(offers_graph("A cudaFree 30 80"), "near miss: half a hundredth of the time");
+        Ok(())
+    }));
     tests.push(Trial::test("every_cause_has_a_positive_case_a_control_and_a_near_miss", move || {
         every_cause_is_covered(&cases);
         Ok(())

@@ -77,12 +77,7 @@ pub(super) fn costs(explanation: &Explanation) -> Vec<Cost> {
         }
     }
     named.retain(|cause| cause.share >= least);
-    named.sort_by(|a, b| b.share.total_cmp(&a.share));
-    // Of about equal costs, the one whose mending gains most.
-    let most = named.first().map_or(0.0, |first| first.share);
-    let close = named.iter().take_while(|cause| cause.share >= most * CLOSE).count();
-    named[..close].sort_by(|a, b| b.worth().total_cmp(&a.worth()));
-    named[close..].iter_mut().for_each(|cause| cause.gain = 0.0);
+    rank(&mut named);
     let large = named.iter().take_while(|cause| cause.share >= SMALL_OF_BUSY).count();
     named.truncate(large.clamp(NAMED, MOST_NAMED));
     let mut costs: Vec<Cost> = named.into_iter().map(Cost::One).collect();
@@ -98,6 +93,15 @@ pub(super) fn costs(explanation: &Explanation) -> Vec<Cost> {
         costs.insert(if last { costs.len() } else { smaller.unwrap_or(costs.len()) }, once);
     }
     costs
+}
+
+/// Orders causes by cost, and those of about equal costs by what mending them gains.
+fn rank(named: &mut [Named]) {
+    named.sort_by(|a, b| b.share.total_cmp(&a.share));
+    let most = named.first().map_or(0.0, |first| first.share);
+    let close = named.iter().take_while(|cause| cause.share >= most * CLOSE).count();
+    named[..close].sort_by(|a, b| b.worth().total_cmp(&a.worth()));
+    named[close..].iter_mut().for_each(|cause| cause.gain = 0.0);
 }
 
 /// What costs once; `None` if that is little. One cause is named as those that recur are.
@@ -315,6 +319,34 @@ fn at(finding: &Finding) -> Option<&Place> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    /// The order of causes by their costs and gains.
+    fn order(costs: &[(Cause, f64, f64)]) -> Vec<Cause> {
+        let named = |(cause, share, gain): &(Cause, f64, f64)| Named {
+            id: String::new(),
+            cause: *cause,
+            share: *share,
+            what: String::new(),
+            behind: String::new(),
+            at: String::new(),
+            inner: String::new(),
+            fixes: Vec::new(),
+            gain: *gain,
+        };
+        let mut named: Vec<Named> = costs.iter().map(named).collect();
+        rank(&mut named);
+        named.into_iter().map(|one| one.cause).collect()
+    }
+
+    #[test]
+    fn of_about_equal_costs_the_one_whose_mending_gains_most_is_first() {
+        use Cause::{Allocation, HostCode, OwnWork};
+        let others = [(HostCode, 0.1, 0.0), (OwnWork, 0.09, 0.0)];
+        let with = |cost: f64, gain: f64| order(&[others[0], others[1], (Allocation, cost, gain)]);
+        assert_eq!(with(0.08, 0.15), [Allocation, HostCode, OwnWork]);
+        assert_eq!(with(0.08, 0.05), [HostCode, OwnWork, Allocation], "it gains less than the others cost");
+        assert_eq!(with(0.04, 0.15), [HostCode, OwnWork, Allocation], "it costs less than half");
+    }
 
     #[test]
     fn what_costs_once_is_named_as_far_as_there_is_room() {
