@@ -87,55 +87,28 @@ pub fn page(page: &page::Page, target: Option<Target>) -> Result<(), Failure> {
     output::print(&format!("{}: {}\n", report::visible(&name), report::units::file_size(written.bytes)))
 }
 
-/// A folder that gets files of any depth, each replaced at once: of this machine, or in a bucket.
-pub enum Place {
-    /// Of this machine, and who may read its files.
-    Folder(PathBuf, Readers),
-    /// With its address.
-    Bucket(String, Box<bucket::Folder>, Readers),
+/// A folder that gets files of any depth, each replaced at once.
+pub struct Folder {
+    path: PathBuf,
+    readers: Readers,
 }
 
-/// Where files are kept that a bucket did not take.
-const UNSENT: &str = "digests-not-sent";
-
-impl Place {
-    /// Makes the folder, and checks before the work that it can be written to.
-    pub fn new(name: &str, readers: Readers) -> Result<Place, Failure> {
-        if bucket::is_address(name) {
-            let folder = bucket::Folder::open(name, bucket::Access::of_environment());
-            return folder
-                .map(|folder| Place::Bucket(name.to_owned(), Box::new(folder), readers))
-                .map_err(|error| Failure::Message(format!("{name}: {error}")));
+impl Folder {
+    /// Makes the folder for these readers, and checks before the work that it can be written to.
+    pub fn new(path: &Path, readers: Readers) -> Result<Folder, Failure> {
+        if path.to_string_lossy().contains("://") {
+            let message = "not a folder: holdup.fleet.digest in Python writes to addresses";
+            return Err(Failure::of(path, message));
         }
-        if name.contains("://") {
-            let message = format!("{name}: not a folder or an address of S3: write s3://BUCKET/FOLDER");
-            return Err(Failure::Message(message));
-        }
-        let path = PathBuf::from(name);
-        links::check(&path)?;
-        std::fs::create_dir_all(&path).map_err(|error| unwritable(&path, &error))?;
-        builder(0o600).tempfile_in(&path).map_err(|error| unwritable(&path, &error))?;
-        Ok(Place::Folder(path, readers))
+        links::check(path)?;
+        std::fs::create_dir_all(path).map_err(|error| unwritable(path, &error))?;
+        builder(0o600).tempfile_in(path).map_err(|error| unwritable(path, &error))?;
+        Ok(Folder { path: path.to_owned(), readers })
     }
 
-    /// Writes files, or replaces them. If a bucket does not take them all, they are written into a folder of this machine instead.
+    /// Writes files, or replaces them.
     pub fn put(&self, files: &[(String, Vec<u8>)]) -> Result<(), Failure> {
-        let locally = |folder: &Path, readers: &Readers| {
-            files.iter().try_for_each(|(name, bytes)| put(folder, name, bytes, *readers))
-        };
-        match self {
-            Place::Folder(path, readers) => locally(path, readers),
-            Place::Bucket(address, folder, readers) => {
-                let sent = files.iter().try_for_each(|(name, bytes)| folder.put(name, bytes));
-                sent.map_err(|error| {
-                    let kept = match locally(Path::new(UNSENT), readers) {
-                        Ok(()) => format!("; the digests are in {UNSENT}: copy them, or repeat the command"),
-                        Err(_) => String::from("; repeat the command"),
-                    };
-                    Failure::Message(format!("{address}: {error}{kept}"))
-                })
-            }
-        }
+        files.iter().try_for_each(|(name, bytes)| put(&self.path, name, bytes, self.readers))
     }
 }
 

@@ -11,7 +11,7 @@ use std::path::PathBuf;
 #[derive(Args)]
 #[command(after_help = "Examples:
   holdup digest traces/rank*.json.gz -o digests
-  holdup digest traces/rank12.json.gz -o s3://bucket/digests --run 2026-11-24
+  holdup digest traces/rank12.json.gz -o digests --run 2026-11-24
   holdup digest --list traces.txt -o digests
   holdup fleet digests
 
@@ -22,16 +22,16 @@ OUT gets two files per run for every 64 traces, run=RUN/digests-HASH.parquet and
 traces replace the same files: a command that was killed can be repeated. A trace that cannot be read becomes a row with its \
 error.
 
-s3:// needs AWS_ACCESS_KEY_ID, AWS_SECRET_ACCESS_KEY and AWS_REGION; AWS_SESSION_TOKEN and AWS_ENDPOINT_URL are used if set.
+holdup.fleet.digest in Python reads and writes any address that fsspec knows, such as s3://.
 
 Exit status: 0 done; 2 no trace could be read, or the digests cannot be written.")]
 pub struct Digest {
     /// Traces of any format that holdup reads.
     #[arg(value_name = "TRACE", required_unless_present = "list")]
     pub traces: Vec<PathBuf>,
-    /// The folder of all digests, or its address in an S3 bucket (s3://BUCKET/FOLDER).
+    /// The folder of all digests.
     #[arg(short, long, value_name = "OUT")]
-    pub output: String,
+    pub output: PathBuf,
     /// The run that the traces are of.
     #[arg(long, value_name = "NAME")]
     pub run: Option<String>,

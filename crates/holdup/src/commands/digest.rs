@@ -55,8 +55,8 @@ pub fn run(arguments: &Digest) -> Result<ExitCode, Failure> {
         let message = "--rank is the rank of one trace: give it with each trace of its own";
         return Err(Failure::Message(message.to_owned()));
     }
-    let place =
-        save::Place::new(&arguments.output, Readers::of(inputs.iter().map(|input| input.path.as_path())))?;
+    let readers = Readers::of(inputs.iter().map(|input| input.path.as_path()));
+    let folder = save::Folder::new(&arguments.output, readers)?;
     let (mut done, mut bar) = (Done::default(), Bar::new("digesting"));
     for some in inputs.chunks(TOGETHER) {
         let mut files = Vec::<Files>::new();
@@ -68,7 +68,7 @@ pub fn run(arguments: &Digest) -> Result<ExitCode, Failure> {
         for file in files {
             written.extend(file.write().map_err(|error| Failure::Message(error.to_string()))?);
         }
-        place.put(&written)?;
+        folder.put(&written)?;
         for (name, bytes) in written {
             done.files.push(name);
             done.bytes += bytes.len() as u64;
@@ -77,7 +77,7 @@ pub fn run(arguments: &Digest) -> Result<ExitCode, Failure> {
     drop(bar);
     output::print(&match arguments.format {
         Table::Json => report::json("holdup/digest/1", &done),
-        Table::Text => summary(&done, &arguments.output),
+        Table::Text => summary(&done, &arguments.output.display().to_string()),
     })?;
     Ok(if done.unreadable == done.traces { ExitCode::from(UNREADABLE) } else { ExitCode::SUCCESS })
 }
