@@ -16,8 +16,8 @@ for listing in crates/import/tests/data/printed/*/input.txt; do
     cp "$listing" "$corpus/kineto/$(basename "$(dirname "$listing")").txt"
     { printf '\0'; cat "$listing"; } >"$corpus/printed/$(basename "$(dirname "$listing")")"
 done
-cp lab/workload/tests/data/accepted/*.toml "$corpus/workload/"
-cp lab/sim/models/*.toml "$corpus/model/"
+cp crates/workload/tests/data/accepted/*.toml "$corpus/workload/"
+cp crates/sim/models/*.toml "$corpus/model/"
 cp crates/holdup/tests/data/lab/*.json "$corpus/results/"
 cargo run --release --quiet -p holdup -- import "$corpus/kineto/stacks.json" -o "$corpus/holdup_file/generated.holdup"
 

@@ -2,7 +2,7 @@
 //! when the one launched before it has started, which may wait for one of its own stream.
 //!
 //! So did chains of kernels on an H100: through one queue, the first kernel of each chain started beside the last one of the chain before
-//! it, and of 40 kernels in as many streams none waited for another one (`lab/sim/tests/main/queues.rs`).
+//! it, and of 40 kernels in as many streams none waited for another one (`crates/sim/tests/main/queues.rs`).
 
 use super::asked::Launches;
 use super::capacity::WHOLE;

@@ -2,7 +2,7 @@
 
 use trace::{ContextId, Ns, OpId, OpKind, Trace};
 
-/// The time of a switch from one context to another, ns, measured on an H200 (`lab/sim/models/h200.toml`).
+/// The time of a switch from one context to another, ns, measured on an H200 (`crates/sim/models/h200.toml`).
 const SWITCH: Ns = 132_000;
 
 /// Most time between the starts of two contexts' kernels if they run at once, ns: a switch takes longer.

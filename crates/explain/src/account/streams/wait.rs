@@ -19,7 +19,7 @@ use std::collections::BinaryHeap;
 use trace::{ContextId, Ns, OpId, OpKind, StreamId};
 
 /// Most time that a start takes, ns; what is longer waited for something that is not known. A signal from one engine to
-/// another takes 55 µs on a Tesla C1060 (`lab/sim/models/c1060.toml`), a launch 3 to 10 µs on newer GPUs.
+/// another takes 55 µs on a Tesla C1060 (`crates/sim/models/c1060.toml`), a launch 3 to 10 µs on newer GPUs.
 const LATENCY: Ns = 100_000;
 
 /// Most time that a launch takes to reach an idle device, ns: about 10 µs, as in `overlap/late.rs`.
@@ -28,7 +28,7 @@ const LAUNCH: Ns = 20_000;
 /// Most time between the end of a kernel and the start of one that waited for it, ns, as in `overlap/slip.rs`.
 const NEXT: Ns = 10_000;
 
-/// Time that a call takes before it issues its operation, ns: the calls of `lab/sim/models` take 3 to 7 µs.
+/// Time that a call takes before it issues its operation, ns: the calls of `crates/sim/models` take 3 to 7 µs.
 const ISSUE: Ns = 5_000;
 
 /// The waits of one stream.
