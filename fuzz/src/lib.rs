@@ -1,4 +1,4 @@
-//! What every fuzz target does with a trace it got out of its input.
+//! Checks that every fuzz target makes of a trace from its input.
 
 pub mod database;
 

@@ -13,11 +13,11 @@ use std::io::{self, BufWriter};
 use std::path::Path;
 use trace::*;
 
-/// What ranks to make up.
+/// Options of the ranks to make up.
 pub(crate) struct Options {
     /// Ranks of the program.
     pub(crate) ranks: i64,
-    /// Those whose traces are written.
+    /// Ranks whose traces are written.
     pub(crate) some: std::ops::Range<i64>,
     /// About how many events a trace has: calls and operations.
     pub(crate) events: usize,
@@ -199,7 +199,7 @@ impl Made {
         self.trace.ops.push(Op { start, end, stream, call, correlation, ..op });
     }
 
-    /// What the scheduler counted of the main thread, and where samples found it.
+    /// Adds a state of the main thread as the scheduler counted it, and the places where samples found it.
     fn state(&mut self, (from, to): (Ns, Ns), did: ThreadState, stack: StackId, call: &str) {
         let from = from.max(self.counted);
         let whole = (to - from).max(0);

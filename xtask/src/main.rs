@@ -29,7 +29,7 @@ enum Chore {
     },
 }
 
-/// Whose trace to make up.
+/// Form of the trace to make up.
 #[derive(Subcommand)]
 enum Format {
     /// A trace as PyTorch 2.11's profiler writes it.

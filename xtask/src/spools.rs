@@ -17,7 +17,7 @@ const COPY: i64 = 5_000_000;
 /// How long a launch of a convoy holds the mutex, ns.
 const HELD: i64 = 1_900;
 
-/// What to make.
+/// Options of the spool to make.
 pub struct Options {
     /// About how many events: calls, GPU operations and waits.
     pub events: u64,

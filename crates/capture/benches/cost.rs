@@ -1,4 +1,4 @@
-//! What a watched lock, a wrapped call and a launch cost without a GPU: `cargo bench -p holdup-capture`
+//! Costs of a watched lock, a wrapped call and a launch without a GPU: `cargo bench -p holdup-capture`
 
 #[path = "../tests/standin/compile.rs"]
 mod compile;

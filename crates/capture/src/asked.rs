@@ -7,7 +7,7 @@ use libc::{c_char, c_int};
 use spool::Range;
 use std::ffi::CStr;
 
-/// What [`holdup_window_open`] returns where the process is not recorded.
+/// Result of [`holdup_window_open`] where the process is not recorded.
 const NOT_RECORDED: Ticks = Ticks::MIN;
 
 /// Opens a window and returns when, in ticks; recording is on until it is closed. The least number where it cannot be

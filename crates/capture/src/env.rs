@@ -13,7 +13,7 @@ pub fn text(name: &str) -> Option<&'static [u8]> {
     Some(unsafe { CStr::from_ptr(value) }.to_bytes())
 }
 
-/// As [`text`], in an environment: an array of `NAME=value` that a null ends.
+/// Like [`text`], but in an environment: an array of `NAME=value` that a null ends.
 ///
 /// # Safety
 ///

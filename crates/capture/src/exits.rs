@@ -12,7 +12,7 @@ use std::sync::atomic::{AtomicBool, AtomicI32};
 /// interrupted CUPTI.
 const MOST: libc::time_t = 2;
 
-/// What ends the program meanwhile: the time is over, or CUPTI is in no state to be asked.
+/// Signals that end the program meanwhile: the time is over, or CUPTI is in no state to be asked.
 const SIGNALS: [c_int; 6] =
     [libc::SIGALRM, libc::SIGSEGV, libc::SIGBUS, libc::SIGFPE, libc::SIGILL, libc::SIGABRT];
 

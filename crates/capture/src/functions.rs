@@ -26,7 +26,7 @@ const WORTH_ASKING: Ns = 20_000;
 /// [`WORTH_ASKING`] in ticks.
 static ASKED: AtomicI64 = AtomicI64::new(WORTH_ASKING);
 
-/// What is known of a function: its name, which lives as long as the process.
+/// Known function: its name, which lives as long as the process.
 struct Known {
     name: AtomicPtr<c_char>,
     /// The name's text, once it was written.

@@ -1,4 +1,4 @@
-//! What `interpose` calls: on the program's threads, in the middle of its calls.
+//! Functions that `interpose` calls: on the program's threads, in the middle of its calls.
 
 use crate::clock_records::{self, Scale};
 use crate::process::{self, STATE};

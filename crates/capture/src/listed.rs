@@ -3,7 +3,7 @@
 use crate::env;
 use interpose::Published;
 
-/// Those watched unless `HOLDUP_LOCKS` says otherwise.
+/// Libraries that are watched unless `HOLDUP_LOCKS` says otherwise.
 const LIBRARIES: &str = "libc10:libtorch:libcudart:libcublas:libcudnn:libcusolver:libcufft:libcurand:\
                          libcusparse:libnccl:libnvrtc:libcupy:libjax:libpjrt";
 

@@ -123,7 +123,7 @@ const EARLY: usize = 1 << 32;
 ///
 /// # Safety
 ///
-/// As [`text`].
+/// Conditions of [`text`]: `name` is null or ends in a zero byte.
 unsafe fn handle(name: *const c_char) -> *mut c_void {
     // SAFETY: the caller's promise.
     let handle = writer::here(|writer| unsafe { text(writer, name) } as usize);
@@ -135,7 +135,7 @@ unsafe fn handle(name: *const c_char) -> *mut c_void {
 ///
 /// # Safety
 ///
-/// As [`text`].
+/// Conditions of [`text`]: `name` is null or ends in a zero byte.
 unsafe fn early(name: *const c_char, tid: u32) -> Option<usize> {
     if name.is_null() {
         return None;

@@ -20,7 +20,7 @@ const MOST_NATIVE: usize = 16;
 /// One part of the time that passes may be spent on places: half a hundredth.
 const SHARE: i64 = 200;
 
-/// What was earned in so long may be spent at once, and for places of long waits as much ahead of time, ns.
+/// Time whose earnings may be spent at once, and for places of long waits as much ahead of time, ns.
 const SAVED: Ns = 3_000_000_000;
 
 /// Every wait reads these, and few write them: they have a cache line of their own.
@@ -72,7 +72,7 @@ impl Kept {
         python_count: 0,
     };
 
-    /// That of a thread, for who has its writer.
+    /// Kept place of a thread, for the code that has its writer.
     fn of(thread: &'static Thread) -> *mut Kept {
         KEPT.0.get(thread.place()).map_or(std::ptr::null_mut(), UnsafeCell::get)
     }

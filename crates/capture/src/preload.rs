@@ -204,7 +204,7 @@ fn wrapper(function: Real) -> *mut c_void {
     }
 }
 
-/// What a program gets for a function by which it becomes CUPTI's client: this library's, unless
+/// Function that a program gets for one by which it becomes CUPTI's client: this library's, unless
 /// CUPTI itself was asked by this library's own name.
 fn cupti_client(found: *mut c_void, ours: *mut c_void) -> *mut c_void {
     if found == ours { found } else { ours }

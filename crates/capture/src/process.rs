@@ -53,7 +53,7 @@ impl Deref for OwnState {
     }
 }
 
-/// What all processes of the program share, mapped from a file of the spool.
+/// State that all processes of the program share, mapped from a file of the spool.
 static PROGRAM: AtomicPtr<Shared> = AtomicPtr::new(null_mut());
 /// Most bytes that they may take.
 static LIMIT: AtomicU64 = AtomicU64::new(u64::MAX);
@@ -73,7 +73,7 @@ const RESERVE: u64 = 4;
 /// Chunks that were begun.
 static NUMBER: AtomicU32 = AtomicU32::new(0);
 
-/// What a chunk is for.
+/// Purpose of a chunk.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub enum Use {
     /// A thread's first records.
@@ -201,7 +201,7 @@ fn open_shared(directory: &[u8]) -> Option<File> {
     file.is_safe(Path::of(&[directory, b"\0"])?.path()?).then_some(file)
 }
 
-/// What all processes of the program share; `None` before there is a file.
+/// State that all processes of the program share; `None` before there is a file.
 #[inline]
 pub fn shared() -> Option<&'static Shared> {
     // SAFETY: published mappings are never unmapped, and large enough.

@@ -1,6 +1,6 @@
 //! The Python frames of a thread in a slow call.
 //!
-//! What a place in Python code means costs a hundred times what finding it does: the same places
+//! Resolving a place in Python code costs a hundred times as much as finding it: the same places
 //! are asked about once a second at most.
 
 use crate::writer::Writer;
@@ -22,7 +22,7 @@ const TRUSTED: i64 = 1_000_000_000;
 /// Places known at once; others are asked about each time.
 const PLACES: usize = 4096;
 
-/// What places meant when they were last asked about: the place, file and function, line, when.
+/// Meanings of places when they were last asked about: the place, file and function, line, when.
 static MEANINGS: [SequenceLock<4>; PLACES] = [const { SequenceLock::new() }; PLACES];
 
 /// The interpreter, and where its code lies.
@@ -120,7 +120,7 @@ pub fn frames(writer: &mut Writer, frames: &mut [PythonFrame; MOST]) -> usize {
     count
 }
 
-/// What a place means; `None` for frames that Python itself does not show.
+/// Meaning of a place; `None` for frames that Python itself does not show.
 fn meaning(python: &Python, writer: &mut Writer, place: Place, now: i64) -> Option<PythonFrame> {
     let key = place.key();
     let known = &MEANINGS[key as usize % PLACES];

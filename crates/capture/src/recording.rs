@@ -118,7 +118,7 @@ fn set_thresholds(scale: &Scale) {
     functions::set_threshold(scale);
 }
 
-/// What is to be recorded.
+/// Level of recording that the environment asks for.
 fn wanted() -> Level {
     level_of(env::text(spool::VAR_LEVEL))
 }

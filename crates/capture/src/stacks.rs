@@ -36,7 +36,7 @@ pub fn record(writer: &mut Writer, start: Ticks, end: Ticks) {
     rest.stack_took = interpose::now() - end;
 }
 
-/// What a record's variable part may hold: numbers without gaps.
+/// Types that a record's variable part may hold: numbers without gaps.
 pub trait Plain {}
 impl Plain for u64 {}
 impl Plain for PythonFrame {}

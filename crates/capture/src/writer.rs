@@ -69,7 +69,7 @@ impl End {
     /// Without a chunk.
     pub const NONE: End = End { chunk: null_mut(), used: 0, room: 0 };
 
-    /// That of a chunk; what is in it stays.
+    /// End of a chunk, whose records stay.
     pub fn of(chunk: &ChunkHeader) -> End {
         let room = (chunk.size.load(Relaxed) as usize).saturating_sub(CHUNK_HEADER);
         End { chunk: std::ptr::from_ref(chunk).cast_mut(), used: chunk.used.load(Relaxed), room }
@@ -124,7 +124,7 @@ impl End {
     }
 }
 
-/// What a brief call says besides.
+/// Additional fact of a brief call.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub enum Fact {
     None,
@@ -151,7 +151,7 @@ const DEFAULTS: usize = 3;
 /// No stream's handle.
 const NO_STREAM: u64 = u64::MAX;
 
-/// What a writer needs less often.
+/// State that a writer needs less often.
 pub struct Rest {
     thread: Option<&'static Thread>,
     /// Where records go that last, once there were some; of a ring only.
@@ -354,7 +354,7 @@ pub fn plain(thread: &'static Thread, function: u32, span: Span) -> bool {
     is_written
 }
 
-/// As [`with`], for the thread that calls.
+/// Like [`with`], but for the thread that calls.
 pub fn here<R>(write: impl FnOnce(&mut Writer) -> R) -> Option<R> {
     with(Thread::current()?, write)
 }
@@ -378,7 +378,7 @@ impl Writer {
         }
     }
 
-    /// What it needs less often.
+    /// State that it needs less often.
     #[inline]
     pub fn rest(&mut self) -> &mut Rest {
         // SAFETY: `change_hands` comes before anything else; the place is the thread's, and the code that

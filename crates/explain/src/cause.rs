@@ -11,11 +11,11 @@ pub struct About {
     pub id: &'static str,
     /// The meaning, in one line.
     pub meaning: &'static str,
-    /// What happens, in a few words, for a sentence about a GPU: `threads wait for Python's lock (GIL)`.
+    /// Clause of a few words for a sentence about a GPU: `threads wait for Python's lock (GIL)`.
     pub brief: &'static str,
-    /// What limits a program that loses most of a GPU's time to it.
+    /// Limit of a program that loses most of a GPU's time to this cause.
     pub bound: Bound,
-    /// What it has in common with others, for the eye.
+    /// Family of similar causes, for the eye.
     pub family: Family,
     /// Whether such time is lost.
     pub nature: Nature,
@@ -52,7 +52,7 @@ pub enum Nature {
 }
 
 named! {
-    /// What limits a program: where most of its GPUs' time goes.
+    /// Limit of a program: where most of its GPUs' time goes.
     Bound {
         /// The GPU's own work: kernels.
         Gpu = "gpu",
@@ -62,7 +62,7 @@ named! {
         Driver = "driver",
         /// Copies.
         Copies = "copies",
-        /// What happens once: the start and first uses.
+        /// Work that happens once: the start and first uses.
         StartUp = "start-up",
         /// There is no work to do.
         NoDemand = "no-demand",
@@ -72,7 +72,7 @@ named! {
 }
 
 named! {
-    /// What causes have in common, for the eye: outputs that draw give each family one color and one pattern.
+    /// Family of similar causes, for the eye: outputs that draw give each family one color and one pattern.
     Family {
         /// Locks of the driver, of the program and of an interpreter.
         Lock = "lock",
@@ -80,7 +80,7 @@ named! {
         Memory = "memory",
         /// Waits for the GPU, on the host or of operations.
         Sync = "sync",
-        /// What happens once: start, loading, allocation.
+        /// Work that happens once: start, loading, allocation.
         Setup = "setup",
         /// The program's own code.
         Host = "host",
@@ -149,7 +149,7 @@ impl Cause {
         self.about().evidence.first().copied().unwrap_or(Evidence::Timing)
     }
 
-    /// What shows what threads did outside calls, in a trace of this tool: our own samples, else the tool's records.
+    /// Evidence of the activity of threads outside calls, in a trace of this tool: our own samples, else the tool's records.
     pub(crate) fn evidence_in(self, source: &str) -> Evidence {
         let evidence = self.about().evidence;
         match self.usual_evidence() {

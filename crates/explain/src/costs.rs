@@ -1,4 +1,4 @@
-//! What findings cost the GPUs: the idle time whose root each is. Roots outside slow calls become findings of their own.
+//! Costs of findings to the GPUs: the idle time whose root each is. Roots outside slow calls become findings of their own.
 
 use crate::account::{Costs, Culprit, Link, Root, Row, Sampled, SpotId};
 use crate::call_tree::{TreeRow, inner};
@@ -439,7 +439,7 @@ fn is_finding(cause: Cause) -> bool {
     !matches!(cause, Cause::StartUp | Cause::Dependency | Cause::NotRecorded)
 }
 
-/// What rows of one finding have in common beside the cause.
+/// Property that rows of one finding have in common beside the cause.
 #[derive(PartialEq, Eq, Hash)]
 enum Same {
     /// The lock.

@@ -101,7 +101,7 @@ pub struct Explanation {
     pub failed_calls: Vec<FailedCalls>,
     /// How the copies and kernels of each GPU overlapped, by device.
     pub overlap: Vec<Overlap>,
-    /// What limits the program.
+    /// Limit of the program.
     pub verdict: Verdict,
     /// Where all of each GPU's and each thread's time went.
     pub accounts: Accounts,
@@ -110,15 +110,15 @@ pub struct Explanation {
     /// Findings, most time lost first; `unexplained` ones last. A wait for a call precedes the call's own loss in about the
     /// same time.
     pub findings: Vec<Finding>,
-    /// What costs the GPUs time but is not selected, most first.
+    /// Costs to the GPUs of what is not selected, most first.
     pub unselected: Vec<Unselected>,
-    /// What their fixes would gain; the caller that predicts it fills this in.
+    /// Gains of the findings' fixes; the caller that predicts them fills this in.
     pub gains: Gains,
     /// The program's own lines at [`Explanation::applied_places`]; the caller that reads the source fills this in.
     pub source_lines: BTreeMap<Place, String>,
 }
 
-/// What calls and threads that are not selected cost the GPUs: no finding.
+/// Cost to the GPUs of calls and threads that are not selected: no finding.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct Unselected {
     /// The cause.
@@ -300,7 +300,7 @@ pub struct ChainLink {
     pub tid: i64,
     /// The thread's name; its id where it has none.
     pub thread: String,
-    /// What it waited for; of the root, what it did.
+    /// Cause for which it waited; of the root, the cause of its own time.
     pub cause: Cause,
     /// The call it was in, if any.
     pub call: Option<String>,
@@ -322,7 +322,7 @@ pub struct Party {
     pub threads: u64,
     /// The call (`cudaMemcpyAsync`); empty if the thread held or awaited a lock outside the trace's calls.
     pub call: String,
-    /// What the call did, or what the thread waited for outside calls.
+    /// Work of the call, or the wait of the thread outside calls.
     pub detail: Detail,
     /// Where the calls were made, most time first.
     pub places: Vec<Place>,
@@ -397,7 +397,7 @@ pub struct Example {
 pub struct Fix {
     /// The id (`own-stream`).
     pub id: &'static str,
-    /// What to do.
+    /// Text of the change to make.
     pub text: &'static str,
     /// When it is safe.
     pub safety: &'static str,

@@ -25,7 +25,7 @@ const EXAMPLES: usize = 3;
 /// Source places that a finding shows for each side.
 const PLACES: usize = 3;
 
-/// What [`findings`] finds.
+/// Result of [`findings`].
 pub(crate) struct Found {
     pub findings: Vec<Finding>,
     pub unselected: Vec<Unselected>,

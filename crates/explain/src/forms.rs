@@ -35,7 +35,7 @@ impl Form {
 /// Which calls of a finding a fix changes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum At {
-    /// Those that lost time.
+    /// Calls that lost time.
     Waiter,
     /// Copies.
     Copies,

@@ -5,7 +5,7 @@ use rustc_hash::FxHashSet;
 use trace::{FrameId, RangeKind, StackId, Sym, Trace};
 
 named! {
-    /// What a program calls the GPU with.
+    /// Framework with which a program calls the GPU.
     Framework {
         /// PyTorch.
         PyTorch = "pytorch",
@@ -23,7 +23,7 @@ named! {
 /// The frameworks that a trace names.
 pub(crate) struct Frameworks<'a> {
     trace: &'a Trace,
-    /// Those with a library in some stack, or with an operation's name.
+    /// Frameworks with a library in some stack, or with an operation's name.
     known: Vec<Framework>,
     is_python: bool,
 }

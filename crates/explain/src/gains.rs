@@ -1,10 +1,10 @@
-//! What fixes would gain. Nothing here predicts it: the caller that does fills it in.
+//! Gains of fixes. Nothing here predicts them: the caller that does fills them in.
 
 use crate::{Explanation, Fix};
 use serde::Serialize;
 use std::collections::{BTreeMap, BTreeSet};
 
-/// What the fixes of an explanation would gain, each alone.
+/// Gains of the fixes of an explanation, each alone.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Gains {
     /// The gain of each change that has anything to change, by [`Fix::change`].
@@ -14,7 +14,7 @@ pub struct Gains {
 }
 
 impl Gains {
-    /// What a fix would gain; `None` if that is not predicted.
+    /// Gain of a fix; `None` if that is not predicted.
     pub fn of(&self, fix: &Fix) -> Option<&Gain> {
         self.of.get(fix.change?)
     }
@@ -29,7 +29,7 @@ pub struct Gain {
     pub low: f64,
     /// The most.
     pub high: f64,
-    /// What the fix takes once, when processes start and end; the others have it in them. A longer run has it once too.
+    /// Time that the fix takes once, when processes start and end; the others have it in them. A longer run has it once too.
     pub once: f64,
     /// The thread that would be done much earlier than the program, if there is one.
     pub thread: Option<ThreadGain>,

@@ -41,8 +41,8 @@ pub(crate) fn sort_by_times<Row: Copy + Ord, Times: Ord>(rows: &mut [Row], times
     rows.iter_mut().zip(keys).for_each(|(row, (_, sorted))| *row = sorted);
 }
 
-/// As [`sort_by_times`], for rows of which those of a group, below `groups`, are mostly in order: where threads' rows alternate in a table, it
-/// has no long runs.
+/// Like [`sort_by_times`], but for rows of which those of a group, below `groups`, are mostly in order: where threads' rows alternate
+/// in a table, it has no long runs.
 fn sort_groups_by_times<Row: Copy + Ord, Times: Ord>(
     rows: &mut [Row],
     groups: usize,
@@ -65,7 +65,7 @@ fn sort_groups_by_times<Row: Copy + Ord, Times: Ord>(
     rows.copy_from_slice(&grouped);
 }
 
-/// As [`sort_by_times`], for operations: those that one thread issued into one stream are mostly in order.
+/// Like [`sort_by_times`], but for operations: those that one thread issued into one stream are mostly in order.
 pub(crate) fn sort_ops_by_times<Times: Ord>(trace: &Trace, ops: &mut [OpId], times: impl Fn(OpId) -> Times) {
     let (threads, streams) = (trace.threads.len() + 1, trace.streams.len() + 1);
     let thread = |op: OpId| {

@@ -131,7 +131,7 @@ pub struct CallShare {
     pub start: Ns,
     /// Its end, ns.
     pub end: Ns,
-    /// What it went to.
+    /// Cause of the part.
     pub cause: Cause,
     /// The call that it waited for; `NONE` if none or unknown.
     pub holder: trace::CallId,
@@ -161,7 +161,7 @@ pub fn explain(trace: &Trace, options: &Options) -> Explanation {
     run(trace, options, false).0
 }
 
-/// As [`explain()`], with every single loss that has a cause: first those of slow calls, by start, then waits elsewhere.
+/// Like [`explain()`], but with every single loss that has a cause: first those of slow calls, by start, then waits elsewhere.
 /// Each recorded wait of the trace is among them once, whether or not a finding counts it.
 pub fn explain_each(trace: &Trace, options: &Options) -> (Explanation, Vec<Loss>) {
     run(trace, options, true)
@@ -225,7 +225,7 @@ pub fn call_parts(trace: &Trace, min_wait_ns: Ns) -> Vec<CallShare> {
     shares
 }
 
-/// What each operation of a trace waited for from the moment at which it was ready to its start, by GPU and start.
+/// Waits of each operation of a trace from the moment at which it was ready to its start, by GPU and start.
 pub fn operation_waits(trace: &Trace) -> Vec<OperationWait> {
     account::operation_waits(&Facts::new(trace, &Options::default()))
 }
@@ -261,7 +261,7 @@ fn run(trace: &Trace, options: &Options, keep_losses: bool) -> (Explanation, Vec
     })
 }
 
-/// What slow calls lost.
+/// Losses of slow calls.
 struct Lost {
     groups: Groups,
     of_calls: CallParts,

@@ -34,7 +34,7 @@ pub(crate) struct Links {
 }
 
 impl Links {
-    /// Those of findings of slow calls.
+    /// Links of findings of slow calls.
     pub fn of(folded: &[Folded]) -> Links {
         let mut links = Links::default();
         for (finding, Folded { key, keys, .. }) in folded.iter().enumerate() {

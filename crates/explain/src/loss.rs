@@ -30,7 +30,7 @@ pub struct Loss {
     pub confidence: Confidence,
     /// The thread that was waited for; `NONE` if unknown.
     pub holder: ThreadId,
-    /// That thread's outermost call; `NONE` if it was in no call of the trace.
+    /// Outermost call of the thread that was waited for; `NONE` if it was in no call of the trace.
     pub holder_call: CallId,
     /// The GPU operation that was waited for; `NONE` if the GPU's records show none.
     pub awaited: OpId,

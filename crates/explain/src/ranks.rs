@@ -14,7 +14,7 @@ const SKIPPED: isize = 64;
 /// program is further away.
 const APART: Ns = 1_000_000_000;
 
-/// What keeps ranks from being compared.
+/// Reason why ranks cannot be compared.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Unfit {
     /// The traces are not of one run: their collectives have no reason to fit.

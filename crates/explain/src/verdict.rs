@@ -1,4 +1,4 @@
-//! What limits a program, in one word: where most of its GPUs' time goes.
+//! Limit of a program, in one word: where most of its GPUs' time goes.
 
 use crate::Bound;
 use crate::account::{Accounts, GpuAccount};
@@ -7,7 +7,7 @@ use serde::Serialize;
 use std::collections::BTreeMap;
 use trace::Ns;
 
-/// What limits a program.
+/// Limit of a program.
 #[derive(Clone, Copy, PartialEq, Debug, Serialize)]
 pub struct Verdict {
     /// Where most of the GPUs' time goes.
@@ -31,7 +31,7 @@ impl Verdict {
     }
 }
 
-/// What has most of the time of all GPUs; a GPU that is held back loses that time to what holds it back.
+/// Bound with most of the time of all GPUs; a GPU that is held back loses that time to what holds it back.
 fn bound(gpus: &[GpuAccount]) -> Bound {
     let mut times = BTreeMap::<Bound, Ns>::new();
     let mut add = |bound, ns| *times.entry(bound).or_default() += ns;

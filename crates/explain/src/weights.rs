@@ -22,7 +22,7 @@ const WHOLE: Ns = 1 << 30;
 pub struct Depth(Ns);
 
 impl Depth {
-    /// That in the pause from `start` to `end`, at least 1 ns.
+    /// Depth of a moment in the pause from `start` to `end`, at least 1 ns.
     pub fn at(moment: Ns, start: Ns, end: Ns) -> Depth {
         Depth(scaled(moment - start, WHOLE, end - start))
     }

@@ -4,7 +4,7 @@ use explain::{Accounts, Cause, Options, explain_each};
 use proptest::prelude::*;
 use trace::*;
 
-/// What a rank does before a collective, ns, and what is recorded of it.
+/// Times of a rank before a collective, ns, and the records of them.
 #[derive(Clone, Debug)]
 struct Round {
     /// Its thread outside calls.

@@ -1,7 +1,7 @@
 //! The rows of digests. All kinds of rows share few columns: a column costs some 100 bytes in each group of rows, and each
 //! trace has its own group.
 
-/// What a row is about.
+/// Subject of a row.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Kind {
     /// The trace itself, one row.
@@ -20,15 +20,15 @@ pub enum Kind {
     Finding,
     /// A step.
     Step,
-    /// What a slow step had more of than the median step.
+    /// Cause of which a slow step had more time than the median step.
     SlowStep,
     /// How late a rank was at collectives whose ranks are all in the trace.
     Rank,
-    /// What a rank did instead.
+    /// Activity of a rank that was late.
     RankCause,
     /// A rank's kernel of a collective.
     Collective,
-    /// What a GPU did before a collective, since the one before.
+    /// Activity of a GPU before a collective, since the one before.
     Before,
     /// The part of a kernel of a collective that is idle time in the account: it waited for a rank of the same trace.
     Waited,
@@ -59,7 +59,7 @@ impl Kind {
 /// A row; what it has no value for is null in files.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Row {
-    /// What it is about.
+    /// Subject of the row.
     pub kind: Kind,
     /// CUDA device index.
     pub device: Option<i64>,
@@ -118,7 +118,7 @@ pub struct Column {
     pub name: &'static str,
     /// Whether it has texts; otherwise 64-bit integers.
     pub is_text: bool,
-    /// What it holds, with its unit.
+    /// Content of the column, with its unit.
     pub about: &'static str,
 }
 

@@ -24,7 +24,7 @@ struct Kernel {
     kind: &'static str,
     /// Name and ranks where the trace states them, else the stream.
     communicator: String,
-    /// What the rank contributes, bytes; `None` if unknown.
+    /// Contribution of the rank, bytes; `None` if unknown.
     bytes: Option<i64>,
     /// Number among those of its communicator.
     seq: i64,

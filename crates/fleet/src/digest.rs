@@ -19,7 +19,7 @@ pub struct Digest<'a> {
     pub identity: Identity,
     /// All but the collectives.
     rows: Vec<Row>,
-    /// What the collectives are of; `None` for a trace that cannot be read.
+    /// Trace and explanation of the collectives; `None` for a trace that cannot be read.
     of: Option<(&'a Trace, &'a Explanation)>,
 }
 
@@ -76,7 +76,7 @@ pub fn unreadable(identity: Identity, error: &str) -> Digest<'static> {
     Digest { identity, rows: vec![row], of: None }
 }
 
-/// What must be known of the trace before anything else in it.
+/// Remarks about the trace, to read before anything else in it.
 fn notes(explanation: &Explanation, identity: &Identity) -> Vec<String> {
     let mut notes = Vec::new();
     if let (Some(named), Some(rank)) = (identity.other_rank, identity.rank) {

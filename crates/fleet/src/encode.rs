@@ -34,7 +34,7 @@ pub struct Files {
     pub run: String,
     /// The groups of both files.
     groups: Vec<[Vec<Encoded>; 2]>,
-    /// What the name follows from.
+    /// Hash of the traces' names, hosts and ranks: the names of the files have it.
     key: Hash,
 }
 

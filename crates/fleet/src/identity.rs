@@ -28,7 +28,7 @@ impl From {
     }
 }
 
-/// What options state.
+/// Run and rank that options state.
 #[derive(Clone, Debug, Default)]
 pub struct Given {
     /// The run.

@@ -15,7 +15,7 @@ pub fn read() -> Result<CommandLine, Failure> {
     })
 }
 
-/// What is wrong, from the first paragraph of clap's text, and what to do, from the others.
+/// Problem, from the first paragraph of clap's text, and remedy, from the others.
 fn line(text: &str) -> String {
     let mut paragraphs = text.split("\n\n").map(|paragraph| {
         let words: Vec<&str> = paragraph.split_whitespace().collect();

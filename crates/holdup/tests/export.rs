@@ -173,8 +173,8 @@ fn a_part_is_exported() {
     assert!((1..all).contains(&calls(&["--from", "0.1s", "--to", "200ms"])));
 }
 
-/// Whom a thread waited for is not left out with the others: neither from what is exported of it, nor from its part of the
-/// trace.
+/// Threads that a thread waited for are not left out with the others: neither from what is exported of it, nor from its part
+/// of the trace.
 #[test]
 fn a_part_is_explained_by_the_whole() {
     let directory = directory();

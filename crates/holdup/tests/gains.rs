@@ -1,4 +1,4 @@
-//! What fixes would gain, in `holdup explain` as people run it.
+//! Gains of fixes, in `holdup explain` as people run it.
 
 use serde_json::Value;
 use std::path::Path;

@@ -12,7 +12,7 @@ const BASE: &str = include_str!("data/gate/steps.toml");
 const MODELS: [&str; 3] = ["h200", "p100", "k20c"];
 const LAUNCH: &str = "  { launch";
 
-/// What is planted into the loop, where, and the gate and cause that must be red.
+/// Lines planted into the loop, and the gate and cause that must be red.
 const PLANTS: [(&str, &str, &str); 4] = [
     ("  { synchronize = \"s\" },\n", "synchronizations", "explicit-sync"),
     ("  { copy = [\"pageable\", \"x\"], stream = \"s\" },\n", "pageable-copies", "pageable-staging"),

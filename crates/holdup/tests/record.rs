@@ -266,7 +266,7 @@ for thread in threads:
     cuda.cuStreamSynchronize(None)
 "#;
 
-/// What a program of Python prints, and its recording.
+/// Output of a Python program, and its recording.
 fn recorded_python(program: &str, options: &[&str]) -> (String, trace::Trace) {
     let directory = directory();
     std::fs::write(directory.path().join("program.py"), program).expect("a file");

@@ -15,7 +15,7 @@ fn text(bytes: &[u8]) -> &str {
     std::str::from_utf8(bytes).expect("UTF-8")
 }
 
-/// What a command prints that succeeds.
+/// Output of a command that succeeds.
 fn printed(output: &Output) -> &str {
     assert_eq!((output.status.code(), text(&output.stderr)), (Some(0), ""));
     text(&output.stdout)

@@ -3,7 +3,7 @@
 use crate::Problem;
 use crate::importer::{Fit, Importer, Seen};
 
-/// What an input is.
+/// Format of an input.
 pub(crate) enum Format {
     /// Compressed with gzip.
     Gzip,
@@ -49,7 +49,7 @@ pub(crate) fn is_text(bytes: &[u8]) -> bool {
     !bytes.iter().any(|byte| *byte < b' ' && !byte.is_ascii_whitespace() && *byte != 0x1b)
 }
 
-/// What an input is that is certainly not a trace. A text may be a listing after much other output of the program.
+/// Problem of an input that is certainly not a trace. A text may be a listing after much other output of the program.
 fn known(head: &[u8]) -> Option<Problem> {
     let starts = |prefix: &str| head.trim_ascii_start().starts_with(prefix.as_bytes());
     let (what, what_to_do) = if starts("version https://git-lfs") {

@@ -8,12 +8,12 @@ use std::path::PathBuf;
 pub struct ImportError {
     /// The input.
     pub path: PathBuf,
-    /// What is wrong with it.
+    /// Problem with the input.
     #[source]
     pub problem: Problem,
 }
 
-/// What is wrong with an input. Each message states what to do.
+/// Problem with an input. Each message states what to do.
 #[derive(Debug, thiserror::Error)]
 pub enum Problem {
     /// The file system failed.
@@ -28,9 +28,9 @@ pub enum Problem {
     /// Recognized as something that is not a trace.
     #[error("{what}: {what_to_do}")]
     NotATrace {
-        /// What it is.
+        /// Description of the input.
         what: String,
-        /// What to do instead.
+        /// Remedy: what to do instead.
         what_to_do: &'static str,
     },
     /// A SQLite file that is damaged or fails a query.
@@ -52,7 +52,7 @@ pub enum Problem {
     Json {
         /// Offset in the (inflated) text.
         at: u64,
-        /// What is wrong there.
+        /// Reason why the text is not valid there.
         reason: &'static str,
     },
 }

@@ -1,4 +1,4 @@
-//! What goes wrong with Kineto's files, and gzip; `cases.rs` has their layouts since 2020.
+//! Faults in Kineto's files, and gzip; `cases.rs` has their layouts since 2020.
 
 mod dump;
 

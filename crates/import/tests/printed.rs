@@ -1,4 +1,4 @@
-//! What nvprof and nsys print, changed in many ways; `cases.rs` has the listings.
+//! Output of nvprof and nsys, changed in many ways; `cases.rs` has the listings.
 
 mod dump;
 

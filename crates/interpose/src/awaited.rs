@@ -1,5 +1,5 @@
-//! What threads wait for at this moment, so that the thread that ends a wait can leave its name: the one that signals a
-//! condition, posts a semaphore, or is the last to arrive at a barrier.
+//! Objects that threads wait for at this moment, so that the thread that ends a wait can leave its name: the one that
+//! signals a condition, posts a semaphore, or is the last to arrive at a barrier.
 //!
 //! A thread waits for one thing at a time, so each has one place. Who ends waits looks at one counter: mostly nobody
 //! waits there. A name is left before the wait ends, and taken by the thread that waited: nobody waits for another here.
@@ -21,7 +21,7 @@ struct Bucket {
 static BUCKET: [Bucket; BUCKETS] =
     [const { Bucket { count: AtomicU32::new(0), last: AtomicU32::new(0) } }; BUCKETS];
 
-/// What one thread waits for.
+/// Current wait of one thread.
 #[repr(align(128))]
 struct Waiter {
     /// 0 while it does not wait.
@@ -31,7 +31,7 @@ struct Waiter {
     wait: AtomicU64,
     /// The number of the wait that a thread ended, or is about to.
     ended: AtomicU64,
-    /// Who: number of the wait, thread and place's number, call, times.
+    /// Thread that ended the wait: number of the wait, thread and place's number, call, times.
     ender: SequenceLock<6>,
 }
 

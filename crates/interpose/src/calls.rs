@@ -14,7 +14,7 @@ const MOST: usize = 768;
 static WRAPPED: [Wrapped; MOST] = [const { Wrapped::new() }; MOST];
 static COUNT: AtomicUsize = AtomicUsize::new(0);
 
-/// What a program gets for a function of the driver: a wrapper that records its calls where they are worth it, else
+/// Function that a program gets for one of the driver: a wrapper that records its calls where they are worth it, else
 /// the function itself. The wrapper of `cuGetProcAddress` wraps what that returns.
 ///
 /// # Safety
@@ -143,7 +143,7 @@ static LOOK_UPS: [AtomicPtr<c_void>; 4] = [const { AtomicPtr::new(std::ptr::null
 static LOOK_UP_HOOKS: [LookUp; 4] =
     [look_up_hook::<0>, look_up_hook::<1>, look_up_hook::<2>, look_up_hook::<3>];
 
-/// What to hand out for a version of `cuGetProcAddress`.
+/// Function to hand out for a version of `cuGetProcAddress`.
 fn look_up(real: *mut c_void) -> *mut c_void {
     if LOOK_UP_HOOKS.iter().any(|hook| *hook as *mut c_void == real) {
         return real;

@@ -8,7 +8,7 @@ use std::sync::atomic::Ordering::Relaxed;
 /// Nanoseconds of `CLOCK_MONOTONIC`.
 pub type Ns = i64;
 
-/// What [`now`] counts, at a rate that is not known here: the time-stamp counter, or nanoseconds of
+/// Count that [`now`] returns, at a rate that is unknown here: the time-stamp counter, or nanoseconds of
 /// `CLOCK_MONOTONIC` where there is none to trust.
 pub type Ticks = i64;
 
@@ -18,9 +18,9 @@ const TRIES: u32 = 5;
 /// Both clocks at one moment.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Moment {
-    /// What [`now`] gives.
+    /// Reading of [`now`].
     pub ticks: Ticks,
-    /// What [`monotonic`] gives.
+    /// Reading of [`monotonic`].
     pub ns: Ns,
 }
 
@@ -88,7 +88,7 @@ pub(crate) fn choose() {
     FIRST.counter.store(trusted, Relaxed);
 }
 
-/// What the kernel takes its time from. errno stays as it is.
+/// Name of the clock source that the kernel takes its time from. errno stays as it is.
 fn source(room: &mut [u8; 16]) -> &[u8] {
     const PATH: &std::ffi::CStr = c"/sys/devices/system/clocksource/clocksource0/current_clocksource";
     // SAFETY: plain system calls; `read` writes at most `room.len()` bytes and says how many; errno is

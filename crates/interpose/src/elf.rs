@@ -70,7 +70,7 @@ pub struct Slot<'a> {
 }
 
 impl Slot<'_> {
-    /// What is in it.
+    /// Value of the slot.
     pub fn value(&self) -> *mut c_void {
         self.cell().load(Acquire)
     }
@@ -93,7 +93,7 @@ pub struct Export<'a> {
     pub name: &'a CStr,
     place: *mut *mut c_void,
     base: u64,
-    /// What may be done with the page that it lies in, as `mprotect` takes it.
+    /// Protection of the page that it lies in, as `mprotect` takes it.
     pub protection: c_int,
 }
 
@@ -103,7 +103,7 @@ impl Export<'_> {
         (self.cell().load(Acquire) as u64).wrapping_add(self.base) as *mut c_void
     }
 
-    /// What the place holds when it stands for that function: a look-up adds the address
+    /// Value of the place when it stands for that function: a look-up adds the address
     /// that the object is loaded at, wherever the function lies.
     pub fn value_for(&self, function: *mut c_void) -> *mut c_void {
         (function as u64).wrapping_sub(self.base) as *mut c_void
@@ -313,7 +313,7 @@ impl<'a> Object<'a> {
         Some(self.address(entry.value)).filter(|at| self.contains(*at as usize))
     }
 
-    /// What may be done with the segment that a place lies in, as `mprotect` takes it.
+    /// Protection of the segment that a place lies in, as `mprotect` takes it.
     fn protection(&self, place: u64) -> Option<c_int> {
         let flags = self.load_around(place)?.p_flags;
         let when = |flag: u32, what: c_int| if flags & flag == 0 { 0 } else { what };

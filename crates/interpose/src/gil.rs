@@ -35,7 +35,7 @@ pub struct Gil {
     /// Its place among the threads.
     holder_at: AtomicU32,
     waiters: AtomicU32,
-    /// Who released it last while a thread waited.
+    /// Thread that released it last while a thread waited.
     releaser: AtomicU32,
     releaser_function: AtomicU32,
     releaser_since: AtomicI64,

@@ -21,7 +21,7 @@ const MOST_NAME: usize = 64;
 /// A function of the driver that is looked up when it is first called.
 struct Import {
     name: UnsafeCell<[u8; MOST_NAME]>,
-    /// What goes into the slots; null to leave them alone.
+    /// Function that goes into the slots; null to leave them alone.
     function: AtomicPtr<c_void>,
 }
 // SAFETY: names are written by who holds the loader's list, before IMPORTED counts them, and never again.
@@ -62,7 +62,7 @@ pub fn wrap_imports(resolve: &dyn Fn(&CStr) -> *mut c_void) {
     }
 }
 
-/// As [`wrap_imports`], for libraries that were loaded since and that are linked with the driver.
+/// Like [`wrap_imports`], but for libraries that were loaded since and that are linked with the driver.
 /// Nothing is looked up. False when a library was being loaded: try again. Unless `patient`, one that
 /// looks so is taken as it is.
 pub fn wrap_late_imports(loader: &Loader, patient: bool) -> bool {

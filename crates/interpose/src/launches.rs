@@ -35,7 +35,7 @@ pub trait Launches {
     );
 }
 
-/// What a launch launched.
+/// Stream, grid and block of a launch.
 #[derive(Clone, Copy, Debug)]
 pub struct Launched {
     /// Into which stream.
@@ -63,7 +63,7 @@ type Plain = unsafe extern "C-unwind" fn(
 pub struct LaunchThunks([Plain; MOST]);
 
 impl LaunchThunks {
-    /// Those that call `L`.
+    /// Wrappers that call `L`.
     pub const fn of<L: Launches>() -> LaunchThunks {
         LaunchThunks([
             thunk::<L, 0>,
@@ -215,7 +215,7 @@ impl Begun {
 ///
 /// # Safety
 ///
-/// As [`run`].
+/// Conditions of [`run`].
 #[cold]
 #[inline(never)]
 unsafe fn usual(wrapped: &'static Wrapped, args: &Arguments) -> c_int {

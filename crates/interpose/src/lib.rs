@@ -81,8 +81,8 @@ use std::sync::atomic;
 use std::sync::atomic::Ordering::{Acquire, Relaxed, Release};
 use std::sync::atomic::{AtomicBool, AtomicI64, AtomicU32, AtomicU64};
 
-/// What is called when something happens, on the thread to which it happens. A hook runs in the middle of the
-/// program's own call: it must not panic, and may acquire locks only through functions that are not watched.
+/// Functions that are called when something happens, on the thread to which it happens. A hook runs in the middle of
+/// the program's own call: it must not panic, and may acquire locks only through functions that are not watched.
 #[derive(Clone, Copy)]
 pub struct Hooks {
     /// A thread acquired a lock that it had found held, or gave up.
@@ -159,11 +159,11 @@ pub struct Wait {
     pub end: Ticks,
     /// Its address.
     pub lock: usize,
-    /// What it is.
+    /// Kind of the lock.
     pub kind: LockKind,
     /// The mode that the thread waits for.
     pub mode: LockMode,
-    /// Whose lock it is.
+    /// Layer that the lock belongs to.
     pub layer: Layer,
     /// The library that waited, by the number that the caller of [`watch`] gave it; 0 in other layers than
     /// [`Layer::Listed`].
@@ -211,12 +211,12 @@ impl Wait {
     };
 }
 
-/// Whose lock it is.
+/// Layer that a lock belongs to.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Layer {
-    /// That of a library that has a [`Site`] of its own.
+    /// Lock of a library that has a [`Site`] of its own.
     Listed,
-    /// That of any other library, or of the program.
+    /// Lock of any other library, or of the program.
     Program,
     /// The interpreter's own: Python's GIL.
     Interpreter,

@@ -179,7 +179,7 @@ pub(crate) unsafe fn attempt(mutex: *mut pthread_mutex_t) -> c_int {
     unsafe { attempt_robust(mutex) }
 }
 
-/// What an attempt to acquire a robust mutex would find.
+/// Result that an attempt to acquire a robust mutex would have.
 ///
 /// # Safety
 ///
@@ -255,7 +255,7 @@ macro_rules! replacements {
         }
 
         impl Replacements {
-            /// Those of the library with number `SITE`.
+            /// Replacements of the library with number `SITE`.
             pub const fn of<const SITE: usize>() -> Replacements {
                 Replacements { $($name: $name::<SITE>,)* }
             }

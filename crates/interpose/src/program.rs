@@ -23,9 +23,9 @@ use std::sync::atomic::{AtomicI64, AtomicU32};
 
 /// The replacements of a library without the interpreter.
 pub const PLAIN: usize = 0;
-/// Those of the library with the interpreter, which knows its GIL.
+/// The replacements of the library with the interpreter, which knows its GIL.
 pub const INTERPRETER: usize = 1;
-/// Those of a listed library, whose locks are not watched by these.
+/// The replacements of a listed library, whose locks are not watched by these.
 pub const LISTED: usize = 2;
 
 /// Shorter waits are counted only, ticks; none is recorded or counted before this is set.
@@ -164,9 +164,9 @@ fn give_rwlock(lock: usize, release: impl FnOnce() -> c_int) -> c_int {
     give_mutex(lock, release)
 }
 
-/// What a wait ended with.
+/// Outcome of a wait.
 enum Ended {
-    /// What it waited for happened.
+    /// The awaited event happened.
     Met,
     /// It gave up.
     TimedOut,
@@ -182,7 +182,7 @@ fn ended(result: c_int) -> Ended {
     }
 }
 
-/// As [`ended`], where an error is in errno.
+/// Like [`ended`], but with an error in errno.
 fn ended_by_errno(result: c_int) -> Ended {
     // SAFETY: errno is the thread's own.
     ended(if result == 0 { 0 } else { unsafe { *libc::__errno_location() } })
@@ -280,7 +280,7 @@ fn meet_condition<const LAYER: usize>(condition: usize, mutex: usize, wait: impl
     })
 }
 
-/// As [`meet_condition`], in a library that may have a GIL.
+/// Like [`meet_condition`], but in a library that may have a GIL.
 #[inline]
 fn meet_condition_or_gil<const LAYER: usize>(
     condition: usize,

@@ -19,7 +19,7 @@ const WORDS: usize = 8;
 
 type Words = [usize; WORDS];
 
-/// As [`crate::wrapped::Entry`], of a query.
+/// Like [`crate::wrapped::Entry`], but of a query.
 type Ask = unsafe extern "C-unwind" fn(usize, usize, usize, usize, usize, usize, usize, usize) -> usize;
 
 static WRAPPED: [Wrapped; MOST] = [const { Wrapped::new() }; MOST];

@@ -84,7 +84,7 @@ const DRIVERS: &[&str] = &[
     "cuIpcGet",
 ];
 
-/// Those that say where a default stream is: they matter where the runtime's are recorded, too.
+/// Functions that say where a default stream is: they matter where the runtime's are recorded, too.
 const CURRENT: &[&str] = &["cuCtxSetCurrent", "cuCtxPushCurrent", "cuCtxPopCurrent"];
 
 /// Beginnings of names of the runtime's.

@@ -17,7 +17,7 @@ macro_rules! sites {
 static REPLACEMENTS: [Replacements; SITES] =
     sites!(0 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20 21 22 23 24 25 26 27 28 29 30 31);
 
-/// Those of the program and its other libraries, of the library with the interpreter, and of listed ones for what is no lock.
+/// Replacements of the program and its other libraries, of the library with the interpreter, and of listed ones except for locks.
 static OF_PROGRAM: program::Replacements = program::Replacements::of::<{ program::PLAIN }>();
 static OF_INTERPRETER: program::Replacements = program::Replacements::of::<{ program::INTERPRETER }>();
 static OF_LISTED: program::Replacements = program::Replacements::of::<{ program::LISTED }>();
@@ -59,7 +59,7 @@ impl Site {
     }
 }
 
-/// What came of watching.
+/// Result of watching.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct Watched {
     /// How many slots were changed.

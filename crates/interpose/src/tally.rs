@@ -13,13 +13,13 @@ const QUERIES: usize = 120;
 
 /// So many waits of a kind are passed on at once: a process that is killed loses at most so many less one.
 const BATCH: u64 = 256;
-/// As [`BATCH`], of queries.
+/// Like [`BATCH`], but of queries.
 const QUERY_BATCH: u64 = 4096;
 
 /// Of so many calls of a query by a thread, the first is timed: to read the clock twice takes longer than most queries.
 const TIMED: u64 = 64;
 
-/// What is counted.
+/// Kind of waits or queries that are counted.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Counted {
     /// Waits for a lock of that kind.
@@ -33,7 +33,7 @@ pub enum Counted {
 pub struct Tallied {
     /// All of them.
     pub count: u64,
-    /// Those that were timed.
+    /// The timed ones among them.
     pub timed: u64,
     /// How long those took together.
     pub time: Ticks,
@@ -66,7 +66,7 @@ impl Asked {
         }
     }
 
-    /// What came since this was last asked.
+    /// Calls since this was last asked.
     fn take(&self) -> Tallied {
         let all =
             [self.count.load(Relaxed), self.timed.load(Relaxed), self.time.load(Relaxed).cast_unsigned()];

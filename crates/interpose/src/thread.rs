@@ -41,7 +41,7 @@ pub type Room = [u64; 7];
 /// Locks are aligned to four bytes or more.
 const SHARED: usize = 1;
 
-/// What a thread is doing, and what it did since this place is used. Zeros are valid.
+/// Current call of a thread, and counts of its calls since this place is used. Zeros are valid.
 #[repr(C)]
 pub struct Progress {
     /// Wrapped calls begun.
@@ -126,7 +126,7 @@ static FREE: AtomicUsize = AtomicUsize::new(0);
 /// The key whose destructor runs when a thread ends; plus one, 0 for none.
 static KEY: AtomicU32 = AtomicU32::new(0);
 
-/// What a thread that ends calls with its [`Thread`], to [`Thread::end`] it. A cancellation may pass through it.
+/// Function that an ending thread calls with its [`Thread`], to [`Thread::end`] it. A cancellation may pass through it.
 pub type Ended = unsafe extern "C-unwind" fn(*mut c_void);
 
 unsafe extern "C" {
@@ -373,7 +373,7 @@ impl Thread {
         }
     }
 
-    /// As [`Thread::release`], for a lock that was acquired before others.
+    /// Like [`Thread::release`], but for a lock that was acquired before others.
     #[cold]
     fn release_inner(&self, lock: usize) {
         let Some((at, _)) = self.find(lock) else { return };
@@ -518,7 +518,7 @@ pub fn each(visit: &mut dyn FnMut(&'static Thread)) {
     THREADS[..used()].iter().filter(|thread| thread.tid() != 0).for_each(visit);
 }
 
-/// As [`party`], of a thread that had a place when it was last seen.
+/// Like [`party`], but of a thread that had a place when it was last seen.
 pub fn party_at(place: usize, tid: u32) -> Party {
     match THREADS.get(place).filter(|thread| thread.tid() == tid) {
         Some(thread) => {
@@ -530,7 +530,7 @@ pub fn party_at(place: usize, tid: u32) -> Party {
     }
 }
 
-/// What the thread with that id does, if it is known.
+/// The thread with that id, and its current call if that is known.
 pub fn party(tid: u32) -> Party {
     let used = ..USED.load(Relaxed).min(MOST);
     let mut known = TIDS[used].iter().zip(&PROGRESS[used]).zip(&THREADS[used]);

@@ -192,7 +192,7 @@ impl<'a> Bytes<'a> {
         None
     }
 
-    /// As [`unsigned`](Self::unsigned), with the sign in the highest bit given.
+    /// Like [`unsigned`](Self::unsigned), but with the sign in the highest bit given.
     fn signed(&mut self) -> Option<i64> {
         let mut value = 0;
         for shift in (0..64).step_by(7) {
@@ -256,7 +256,7 @@ fn body(mut entry: Bytes<'_>) -> Option<Bytes<'_>> {
     entry.part(length as usize)
 }
 
-/// What functions have in common (a CIE).
+/// Properties that functions have in common (a CIE).
 struct Common<'a> {
     code_unit: u64,
     data_unit: i64,

@@ -85,7 +85,7 @@ impl Wrapped {
         self.real.store(real, Release);
     }
 
-    /// As [`Wrapped::set`], of a query with that number among them.
+    /// Like [`Wrapped::set`], but of the query with that number.
     pub(crate) fn set_query(&self, function: Function, query: usize, is_checked: bool, real: *mut c_void) {
         self.query.store(query as u32 + 1, Relaxed);
         self.is_checked.store(is_checked, Relaxed);

@@ -70,7 +70,7 @@ fn verdict(explanation: &Explanation) -> Html {
     html
 }
 
-/// What nothing hides of the GPUs' communication, and which rank was late at the collectives.
+/// Communication of the GPUs that nothing hides, and the rank that was late at the collectives.
 fn communication(found: &Communication) -> Html {
     let mut html = Html::new();
     if found.is_empty() {
@@ -204,7 +204,7 @@ fn style(part: &BarPart) -> &'static str {
 /// A part of a bar as it is drawn.
 struct Segment<'b> {
     style: &'static str,
-    /// What is written into it, if it fits.
+    /// Text that is written into it, if it fits.
     text: String,
     percent: &'b str,
     /// The part in words.

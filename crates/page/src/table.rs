@@ -29,13 +29,13 @@ pub struct Cell {
     text: String,
     /// The number to sort by; a text sorts by itself.
     value: Option<f64>,
-    /// What a click on it leads to.
+    /// Target of a click on it.
     link: Option<Link>,
     /// The length of its bar, a part of 1.
     part: Option<f64>,
 }
 
-/// What a cell leads to.
+/// Target of a cell's link.
 #[derive(Clone, Debug)]
 enum Link {
     /// A box of the timeline: row, start, end.

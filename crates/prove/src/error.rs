@@ -12,7 +12,7 @@ pub enum Error {
         side: Side,
         /// The command as a shell takes it.
         line: String,
-        /// What is wrong.
+        /// Problem of the command.
         problem: Problem,
     },
     /// A signal ended the runs before two blocks were complete.
@@ -20,7 +20,7 @@ pub enum Error {
     Interrupted(usize),
 }
 
-/// What is wrong, and what to do.
+/// Problem, with what to do about it.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
 pub enum Problem {
     /// A line has a quote without its second one.

@@ -120,7 +120,7 @@ impl Gain {
     }
 }
 
-/// What the blocks show.
+/// Verdict on the blocks.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Verdict {
     /// After is better.
@@ -152,7 +152,7 @@ pub struct Judgement {
     pub gain: Gain,
     /// The gain of the second run before the change over the first one of each block.
     pub control: Gain,
-    /// What that shows.
+    /// Verdict that follows from both.
     pub verdict: Verdict,
     /// Whether the command before the change does not differ from itself.
     pub steady: bool,

@@ -1,10 +1,10 @@
-//! What is measured of a run.
+//! Figure that is measured of a run.
 
 use crate::error::Problem;
 use crate::judge::Sense;
 use regex_lite::Regex;
 
-/// What is measured of a run.
+/// Figure that is measured of a run.
 #[derive(Clone, Debug)]
 pub enum Metric {
     /// The time from its start to its end, in nanoseconds. Less is better.

@@ -19,9 +19,9 @@ pub enum Agreement {
 pub struct Difference {
     /// Its number, from 1, without the lines that do not count.
     pub line: usize,
-    /// What the first run before the change has there; `None` if it ends before.
+    /// Text of the first run before the change there; `None` if it ends before.
     pub first: Option<String>,
-    /// What the other run has there; `None` if it ends before.
+    /// Text of the other run there; `None` if it ends before.
     pub other: Option<String>,
 }
 

@@ -8,21 +8,21 @@ use crate::outputs::{Agreement, Outputs};
 use crate::plan::Plan;
 use std::time::Duration;
 
-/// What a run of a command gave.
+/// Result of a run of a command.
 pub struct Run {
     /// From its start to its end.
     pub wall: Duration,
-    /// What it printed on standard output.
+    /// Text that it printed on standard output.
     pub output: String,
-    /// What it printed on standard error.
+    /// Text that it printed on standard error.
     pub error: String,
 }
 
-/// What is compared, by what.
+/// Commands that are compared, the metric, and the number of runs.
 pub struct Tested {
     /// The command before the change, and the command after it.
     pub arms: [Arm; 2],
-    /// What is measured.
+    /// Figure that is measured.
     pub metric: Metric,
     /// How often.
     pub plan: Plan,
@@ -52,12 +52,12 @@ pub struct Progress {
     pub most: usize,
 }
 
-/// What the runs show.
+/// Result of the runs.
 #[derive(Clone, Debug)]
 pub struct Proof {
     /// The values of the complete blocks.
     pub blocks: Vec<Block>,
-    /// What they show.
+    /// Judgement of these blocks.
     pub judgement: Judgement,
     /// Whether both print the same.
     pub agreement: Agreement,

@@ -34,7 +34,7 @@ impl Chance {
     }
 }
 
-/// What a machine adds to a run: the logarithm of the factor by which it takes longer.
+/// Effect of a machine on a run: the logarithm of the factor by which it takes longer.
 type Machine = fn(run: usize, walk: &mut f64, chance: &mut Chance) -> f64;
 
 /// Even noise of 2 %.

@@ -1,4 +1,4 @@
-//! What a code object says: names and lines. Nothing that is read is trusted: not pointers, not sizes.
+//! Names and lines in a code object. Nothing that is read is trusted: not pointers, not sizes.
 
 use crate::layout::{CODE_ROOM, Layout, Lines, Position, object};
 use crate::line;
@@ -46,7 +46,7 @@ pub(crate) struct Reader<'a> {
 }
 
 impl Reader<'_> {
-    /// What a place means; `None` for a frame that is still being made: the interpreter itself passes over it.
+    /// Meaning of a place; `None` for a frame that is still being made: the interpreter itself passes over it.
     /// `code` may hold what an earlier call read.
     pub(crate) fn resolve<'c>(&self, place: Place, code: &'c mut Code) -> Result<Option<Frame<'c>>, Wrong> {
         if code.address != place.code {

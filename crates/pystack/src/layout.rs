@@ -221,7 +221,7 @@ const LISTS_3_11: Lists =
 const LISTS_3_12: Lists = Lists { threads: 72, thread_native: Some(144), ..LISTS_3_11 };
 
 impl Lists {
-    /// Those of a release that does not publish its own.
+    /// Lists of a release that does not publish its own.
     pub(crate) fn fixed(minor: u8) -> Option<Lists> {
         match minor {
             10 => Some(LISTS_3_10),
@@ -231,7 +231,7 @@ impl Lists {
         }
     }
 
-    /// Those that 3.13 and later publish, of words that [`Layout::published`] has accepted.
+    /// Lists that 3.13 and later publish, of words that [`Layout::published`] has accepted.
     pub(crate) fn published(words: &[u64; DEBUG_WORDS], hex: u64) -> Option<Lists> {
         let groups = groups(hex)?;
         let at = |group: usize, field: usize| {

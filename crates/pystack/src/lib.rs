@@ -3,7 +3,7 @@
 //! A thread that is inside a C call, be it with or without the global interpreter lock (GIL), has Python frames that
 //! nobody changes until the call returns. So they can be read where they lie, by their layout in memory. This crate knows CPython 3.10 to 3.14 with a GIL; free-threaded builds and pre-releases are refused.
 //!
-//! What it promises to the program that it looks at:
+//! Promises to the program that it looks at:
 //!
 //! - No allocation, no lock, no change of `errno`, and no call into the interpreter beyond `Py_IsInitialized` and
 //!   `PyGILState_GetThisThreadState`, which read a flag and thread-specific storage.
@@ -127,7 +127,7 @@ impl Interpreter {
         Interpreter::find_by(&symbol)
     }
 
-    /// As [`find`](Self::find), but with symbols from elsewhere: a caller of the loader waits for a
+    /// Like [`find`](Self::find), but with symbols from elsewhere: a caller of the loader waits for a
     /// thread that is loading a library. The library with the interpreter must be loaded to the end: its
     /// `Py_GetVersion` may be called.
     pub fn find_by(symbol: Symbols<'_>) -> Option<Interpreter> {

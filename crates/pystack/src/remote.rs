@@ -71,7 +71,7 @@ pub enum Reading {
     Nothing,
 }
 
-/// What tells a code object from another one that takes its place in memory.
+/// Fields that tell a code object from another one that takes its place in memory.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Identity {
     file: usize,
@@ -223,7 +223,7 @@ impl Remote {
         Ok(walker.innermost(runtime, state, id)? == frame)
     }
 
-    /// What identifies the code objects of places, in their order; false if one of them is no code object.
+    /// Reads the identities of the code objects of places, in their order; false if one of them is no code object.
     pub fn identities(&self, places: &[Place], identities: &mut Vec<Identity>) -> bool {
         identities.clear();
         let size = self.layout.code_lines.max(self.layout.code_name).max(self.layout.code_file) + 8;

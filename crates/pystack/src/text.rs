@@ -9,7 +9,7 @@ pub(crate) struct Text<const N: usize> {
     length: usize,
 }
 
-/// What a string object says of itself.
+/// Layout of a string object, as it states it itself.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct Shape {
     /// Bytes a character: 1, 2 or 4.

@@ -103,7 +103,7 @@ impl Default for Trail {
     }
 }
 
-/// What was read along a trail, and the trail of the walk that looks at it.
+/// Bytes read along a trail, and the trail of the walk that looks at them.
 pub(crate) struct Batch<'t> {
     old: &'t mut Trail,
     /// How many bytes of its pieces could be read.
@@ -152,7 +152,7 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    /// What a walk gets whose words are at these indexes.
+    /// Words that a walk gets at these indexes.
     fn walk(words: &[u64], trail: &mut Trail, indexes: &[usize]) -> Vec<Option<u64>> {
         let base = words.as_ptr().addr();
         let (mut one, mut other) = ([0; 8], [0; 8]);

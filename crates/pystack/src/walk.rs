@@ -23,7 +23,7 @@ impl Walker<'_> {
         self.frame_of(runtime, thread, |state| word_at(state, self.layout.thread_id) == Some(id))
     }
 
-    /// As [`innermost`](Self::innermost), of a thread state that `is_it` recognizes by its first bytes.
+    /// Like [`innermost`](Self::innermost), but of a thread state that `is_it` recognizes by its first bytes.
     pub(crate) fn frame_of(
         &self,
         runtime: usize,
@@ -55,8 +55,8 @@ impl Walker<'_> {
         }
     }
 
-    /// As [`innermost`](Self::innermost) and [`places`](Self::places) from there, with few system calls if the thread's
-    /// frames are where the trail has them; it has them afterwards.
+    /// Like [`innermost`](Self::innermost) and [`places`](Self::places) from there, but with few system calls if the
+    /// thread's frames are where the trail has them; it has them afterwards.
     pub(crate) fn along(
         &self,
         trail: &mut Trail,
@@ -147,7 +147,7 @@ trait Frames {
     fn get(&mut self, memory: Memory, address: usize, size: usize) -> Option<&[u8]>;
 }
 
-/// What was read along a trail, and a window for what was not.
+/// Bytes read along a trail, and a window for all others.
 struct Along<'t> {
     batch: Batch<'t>,
     window: Window,

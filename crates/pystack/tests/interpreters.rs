@@ -32,7 +32,7 @@ fn interpreters() -> Vec<PathBuf> {
     found
 }
 
-/// What `sys.executable` is of a Python that starts and is of a release that the crate knows.
+/// Path in `sys.executable` of a Python that starts and is of a release that the crate knows.
 fn executable(python: &Path) -> Option<PathBuf> {
     let ask = "import sys; print(sys.executable); sys.exit(not (3, 10) <= sys.version_info < (3, 15))";
     let output =

@@ -55,7 +55,7 @@ pub fn duration(text: &str) -> Option<u64> {
     scaled(number, scale_of(unit, &TIMES)?).map(|(ns, _)| ns)
 }
 
-/// As [`duration`]; a bare number is seconds.
+/// Like [`duration`], but a bare number is seconds.
 pub fn duration_or_seconds(text: &str) -> Option<u64> {
     match split(text) {
         (number, "") => scaled(number, 1_000_000_000).map(|(ns, _)| ns),

@@ -11,9 +11,9 @@ const NAME: &str = "libholdup_capture.so";
 #[derive(Debug, thiserror::Error)]
 #[error("{what}: {remedy}")]
 pub struct Unusable {
-    /// What is wrong.
+    /// Problem with the library.
     pub what: String,
-    /// What to do.
+    /// Remedy for the problem.
     pub remedy: String,
 }
 

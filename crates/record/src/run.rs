@@ -55,7 +55,7 @@ pub struct Outcome {
     pub foreign_programs: u64,
     /// How often programs were executed under a seccomp filter of the program's, which are not recorded.
     pub filtered_programs: u64,
-    /// What kept the program itself from being recorded.
+    /// Obstacle that kept the program itself from being recorded.
     pub obstacle: Option<Obstacle>,
     /// Just before the program was started.
     pub started: Moment,
@@ -116,8 +116,8 @@ impl Command {
         })
     }
 
-    /// What keeps the program itself from being recorded. It runs nevertheless, and programs that a static one starts are
-    /// recorded.
+    /// Obstacle that keeps the program itself from being recorded. The program runs nevertheless, and programs that a
+    /// static one starts are recorded.
     pub fn obstacle(&self) -> Option<Obstacle> {
         image::obstacle(self.program())
     }

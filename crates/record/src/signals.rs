@@ -112,8 +112,8 @@ pub struct Original {
 }
 
 impl Original {
-    /// As [`Original::restore`]; also sets the timers that were set before this process was executed: they are meant
-    /// for the program. Async-signal-safe.
+    /// Like [`Original::restore`], but also sets the timers that were set before this process was executed: they are
+    /// meant for the program. Async-signal-safe.
     pub fn restore_all(&self) -> io::Result<()> {
         for (which, timer) in TIMERS.into_iter().zip(&self.timers) {
             // SAFETY: a value that the same function gave.

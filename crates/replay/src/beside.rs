@@ -1,4 +1,4 @@
-//! What runs beside what.
+//! Whether calls and operations run at the same time as others.
 
 use trace::Ns;
 

@@ -1,4 +1,4 @@
-//! What each call costs by itself, and what it waits for besides: the device, and calls of other threads.
+//! Costs of each call by itself, and its waits besides: for the device, and for calls of other threads.
 
 use crate::convoy::Convoys;
 use crate::lost::{Behind, CHANCE, ForQueue, Lost};
@@ -28,7 +28,7 @@ pub(crate) struct Cost {
     pub after: Ns,
     /// From the end of what it waited for until it went on, beyond `after`.
     pub notice: Ns,
-    /// What it waits for.
+    /// Operations that it waits for.
     pub waits: Waits,
     /// When it took effect in the trace.
     pub effect: Ns,
@@ -44,7 +44,7 @@ pub(crate) struct Cost {
     pageable: bool,
 }
 
-/// What a call waits for.
+/// Operations that a call waits for.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) enum Waits {
     #[default]
@@ -398,7 +398,7 @@ impl One<'_> {
         self.ops.iter().any(pageable)
     }
 
-    /// What it waits for.
+    /// Finds the operations that it waits for.
     fn waits(&self, class: Class, start: Ns, end: Ns) -> Waits {
         let process = self.trace.process_of_thread(self.trace.calls.thread[self.call.index()]);
         let context = self.trace.context_of_stream(self.recent);
@@ -448,8 +448,8 @@ impl One<'_> {
     }
 }
 
-/// What a call takes that waits for nothing and frees no block: a shorter one freed nothing, as the `cuMemFree(0)` by which libraries
-/// make a context. It waits for nothing, either (0.8 to 1.3 µs, beside other threads' kernels, where a free of 32 MiB takes 212 µs, H200).
+/// Time of a call that waits for nothing and frees no block: a shorter one freed nothing, as the `cuMemFree(0)` by which libraries make a
+/// context. It waits for nothing, either (0.8 to 1.3 µs, beside other threads' kernels, where a free of 32 MiB takes 212 µs, H200).
 fn least_free(rule: &Rule) -> Ns {
     rule.before_ns + rule.held_ns + rule.after_ns
 }

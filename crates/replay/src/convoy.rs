@@ -89,12 +89,12 @@ impl Convoys {
     }
 }
 
-/// What a call waited for.
+/// Kind of mutex that a call waited for.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Mutex {
-    /// That of a context whose launches are a convoy.
+    /// Mutex of a context whose launches are a convoy.
     OfConvoy,
-    /// That of a stream's hardware queue, and whether the context's launches are a convoy.
+    /// Mutex of a stream's hardware queue, and whether the context's launches are a convoy.
     OfQueue {
         in_convoy: bool,
     },

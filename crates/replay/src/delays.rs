@@ -1,4 +1,4 @@
-//! What came before the start of each operation: its call, the operation before it, or one of another stream.
+//! Time before the start of each operation: since its call, the operation before it, or one of another stream.
 
 use crate::calls::Costs;
 use crate::threads::Threads;
@@ -32,7 +32,7 @@ const ENOUGH: usize = 10;
 /// A stream that was asked to wait for an event at most this long before an operation was issued into it was asked for that one, ns.
 const RECENT: Ns = 1_000_000;
 
-/// What came before each operation.
+/// Delays of each operation, and its waits for operations of other streams.
 #[derive(Default)]
 pub(crate) struct Delays {
     /// By operation: when it was issued, ns.
@@ -41,11 +41,11 @@ pub(crate) struct Delays {
     pub of: Vec<Delay>,
     /// Operations that wait for one of another stream.
     pub after: FxHashMap<OpId, OpId>,
-    /// Those of them that seem to share a hardware queue with it.
+    /// Operations of `after` that seem to share a hardware queue with the one that they wait for.
     pub aliased: FxHashSet<OpId>,
 }
 
-/// What comes before the start of an operation, ns.
+/// Delays before the start of an operation, ns.
 #[derive(Clone, Copy, Default)]
 pub(crate) struct Delay {
     /// From its call's effect; `None`: it waited for something else.

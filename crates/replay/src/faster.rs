@@ -1,4 +1,4 @@
-//! What if something were faster: kernels, copies, calls, or the program's own code at a place.
+//! Changes that make something faster: kernels, copies, calls, or the program's own code at a place.
 
 use crate::Recovered;
 use crate::fixes::Scene;

@@ -1,4 +1,4 @@
-//! What the fixes of an explanation would gain, for the explanation.
+//! Gains of the fixes of an explanation, for the explanation.
 
 use crate::{Error, Fit, Gain, MOST_ERROR, Predictor, Progress, fixes, recover};
 use explain::{Gains, NoGains};
@@ -12,7 +12,7 @@ const REPLAY_NS: Ns = 1_000;
 /// Time to apply one more change and to replay what comes of it, by call and operation, ns: at most 350, rounded up (as above).
 const CHANGE_NS: Ns = 500;
 
-/// What an explanation may take longer for its gains, ns: a choice.
+/// Time that an explanation may take longer for its gains, ns: a choice.
 const QUICK_NS: Ns = 1_000_000_000;
 
 /// Whether the gains of so many changes take at most about a second. The trace's size decides, so that the same trace always has
@@ -23,9 +23,9 @@ pub fn is_quick(trace: &Trace, changes: usize) -> bool {
     rows.saturating_mul(each) <= QUICK_NS
 }
 
-/// What each of some changes would gain alone, by their names ([`crate::FIXES`], with commas if several belong together); those with nothing to change in the trace, and
-/// unknown ones, are not among them. They are parts of the time of a window, if there is one, and else of the program's. `progress` is
-/// called with what is predicted next.
+/// Gains of some changes, each alone, by their names ([`crate::FIXES`], with commas if several belong together); those with nothing to
+/// change in the trace, and unknown ones, are not among them. They are parts of the time of a window, if there is one, and else of the
+/// program's. `progress` is called with what is predicted next.
 pub fn gains(
     trace: &Trace,
     changes: &BTreeSet<&'static str>,

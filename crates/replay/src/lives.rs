@@ -1,4 +1,4 @@
-//! What is known of the threads that others wait for: of their ends, and of the last thing that they do.
+//! Known facts about the threads that others wait for: their ends, and the last thing that they do.
 
 use crate::signals::Signal;
 use crate::threads::Threads;
@@ -29,7 +29,7 @@ pub(crate) fn lasts<'a>(trace: &Trace, signals: &'a [Signal]) -> Vec<&'a Signal>
     joins
 }
 
-/// What is known of a thread that another one waits for.
+/// Life of a thread that another one waits for, as far as it is known.
 #[derive(Default)]
 pub(crate) struct Life {
     /// When it began and ended, as far as the scheduler was asked, and how long it ran.

@@ -1,4 +1,4 @@
-//! What calls lost to others: waits for locks that other calls held.
+//! Time that calls lost to others: waits for locks that other calls held.
 
 use crate::convoy::Mutex;
 use crate::mutexes::Mutexes;
@@ -14,7 +14,7 @@ const SLOW: Ns = 100_000;
 /// random: each single wait is chance, their sum is not.
 pub(crate) const CHANCE: Ns = 20_000;
 
-/// What an outermost call lost to others.
+/// Time that an outermost call lost to others.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Lost {
     /// The time in which others kept it from its effect, ns.

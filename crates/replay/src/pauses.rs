@@ -34,7 +34,7 @@ pub(crate) fn shorten(left: impl Fn(usize) -> Left, scene: &Scene<'_>, to: &mut 
     (changed, met)
 }
 
-/// What would be left of the time of a sample, or of all of them.
+/// Part of the time of a sample, or of all of them, that would be left.
 #[derive(Clone, Copy)]
 pub(crate) struct Left {
     /// Of its time.

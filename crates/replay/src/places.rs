@@ -83,7 +83,7 @@ impl Places {
     }
 }
 
-/// What each stream waits for besides its own work: one that ran beside its context's default stream does not wait for that.
+/// Waits of each stream besides its own work: one that ran beside its context's default stream does not wait for that.
 fn kinds(trace: &Trace) -> Vec<StreamKind> {
     let ops = &trace.ops;
     let mut order: Vec<OpId> = ops.ids().collect();

@@ -1,4 +1,4 @@
-//! What changes would gain.
+//! Predicts the gains of changes.
 
 use crate::faster::{self, Faster};
 use crate::fit::Fit;
@@ -18,7 +18,7 @@ use trace::{Ns, RangeId, Trace};
 /// The part of a gain that is not certain, whatever the fit: what models assume, and what nobody waited for in the trace.
 const UNSURE: f64 = 0.2;
 
-/// What is not certain even of no gain, as a part of the time.
+/// Uncertainty even of no gain, as a part of the time.
 const FLOOR: f64 = 0.01;
 
 /// A smaller gain is none, as a part of the time.
@@ -44,7 +44,7 @@ pub struct Prediction {
     pub before_ns: Ns,
     /// The time that they would take with them, ns.
     pub predicted_ns: Ns,
-    /// What that gains.
+    /// Gain of the changes.
     pub gain: Gain,
     /// The thread that would be done earlier by most, with its operations, where that is more than the program gains: another thread
     /// takes as long as before, which in many programs only runs until this one is done.
@@ -64,7 +64,7 @@ pub struct Gain {
     pub low: f64,
     /// The most.
     pub high: f64,
-    /// What a change takes once, when processes start and end; the others have it in them.
+    /// Part that a change takes once, when processes start and end; the others have it in them.
     pub once: f64,
 }
 
@@ -107,7 +107,7 @@ impl Change<'_> {
         }
     }
 
-    /// That of the program's own code: several of these are applied at once.
+    /// The change, if it is one of the program's own code: several of these are applied at once.
     fn host(&self) -> Option<&Faster> {
         match self {
             Change::Faster(faster) => Some(*faster).filter(|faster| faster.is_host()),
@@ -177,7 +177,7 @@ struct Ran {
 struct Best {
     /// The changes.
     id: String,
-    /// What they gain.
+    /// Gain of these changes.
     share: f64,
     ran: Ran,
 }
@@ -191,7 +191,7 @@ pub struct Bare {
 }
 
 impl Bare {
-    /// That of a program.
+    /// Takes off what the tracer added to a program, and replays the rest.
     ///
     /// # Errors
     /// As [`Recovered::replay`].
@@ -234,7 +234,7 @@ pub struct Predictor<'a> {
     window: Option<(Ns, Ns)>,
     /// Is called with what is predicted next.
     progress: &'a Progress<'a>,
-    /// What costs the GPUs most without a change.
+    /// Cause that costs the GPUs most without a change.
     unchanged: OnceLock<Option<&'static str>>,
 }
 
@@ -255,7 +255,7 @@ impl<'a> Predictor<'a> {
         Ok(Predictor::of(trace, Bare::of(trace, base)?, fit, progress))
     }
 
-    /// As [`Predictor::new`], of a program that has been run already.
+    /// Like [`Predictor::new`], but of a program that has been run already.
     pub fn of(trace: &'a Trace, bare: Bare, fit: &'a Fit, progress: &'a Progress<'a>) -> Predictor<'a> {
         let Bare { program, threads, replayed } = bare;
         let processors = Processors::of(trace, &program);
@@ -326,7 +326,7 @@ impl<'a> Predictor<'a> {
         }))
     }
 
-    /// As [`Predictor::predict`], for several sets of changes, several at a time.
+    /// Like [`Predictor::predict`], but for several sets of changes, several at a time.
     ///
     /// # Errors
     /// As [`Predictor::predict`].
@@ -334,7 +334,7 @@ impl<'a> Predictor<'a> {
         each(wanted, |changes| self.predict(changes))
     }
 
-    /// As [`Predictor::predict`], only the gain: explains nothing anew.
+    /// Like [`Predictor::predict`], but returns only the gain: explains nothing anew.
     ///
     /// # Errors
     /// As [`Predictor::predict`].
@@ -356,7 +356,7 @@ impl<'a> Predictor<'a> {
         self.run_with(wanted, Some(processors))
     }
 
-    /// As [`Predictor::run`], with threads that take turns at these processors.
+    /// Like [`Predictor::run`], but with threads that take turns at these processors.
     fn run_with(&self, wanted: &[Change<'_>], processors: Option<&Processors>) -> Result<Option<Ran>, Error> {
         let base = &self.scene.base;
         let mut changed = match self.programs.take() {
@@ -404,7 +404,7 @@ impl<'a> Predictor<'a> {
         }
     }
 
-    /// What that gains, and the thread that gains more.
+    /// Gain of a run, and the thread that gains more.
     fn gain_of(&self, ran: &Ran) -> (Gain, Option<ThreadGain>) {
         let (base, replayed) = self.unchanged_beside(ran);
         let (before, after) = (self.judged(base, replayed), self.judged(&ran.changed, &ran.replayed));
@@ -536,7 +536,7 @@ impl<'a> Predictor<'a> {
         best.take_if(|best| best.id == id).map(|best| best.ran)
     }
 
-    /// What costs the GPUs most without a change.
+    /// Cause that costs the GPUs most without a change.
     fn next_unchanged(&self) -> Option<&'static str> {
         *self.unchanged.get_or_init(|| self.next(&self.scene.base, &self.replayed))
     }
@@ -552,7 +552,7 @@ impl<'a> Predictor<'a> {
     }
 }
 
-/// What some sets of changes give, several at a time, in order.
+/// Results of some sets of changes, several at a time, in order.
 fn each<S: Sync, R: Send>(
     sets: &[S],
     run: impl Fn(&S) -> Result<Option<R>, Error> + Sync,

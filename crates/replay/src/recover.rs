@@ -36,7 +36,7 @@ pub enum Error {
     Sim(#[from] sim::Error),
 }
 
-/// What a program asked for, as steps to run in virtual time.
+/// Requests of a program, as steps to run in virtual time.
 #[derive(Clone, Debug)]
 pub struct Recovered {
     /// The steps.
@@ -50,7 +50,7 @@ pub struct Recovered {
     /// The threads of the trace that have steps; the same rows as [`Recorded::threads`]. `None` stands for what issued operations
     /// without a known call.
     pub threads: Vec<Option<ThreadId>>,
-    /// What each step of each thread is in the trace.
+    /// Origin of each step of each thread in the trace.
     pub steps: Arc<Vec<Vec<StepOf>>>,
     /// When each step of each thread began in the trace, and the last one ended, ns from `start`.
     pub begins: Arc<Vec<Vec<Ns>>>,
@@ -66,7 +66,7 @@ pub struct Recovered {
     pub behind_queues: Arc<FxHashMap<CallId, ForQueue>>,
     /// By recorded wait, whether a replay finds it anew: a change may do without it.
     pub modelled: Arc<Vec<bool>>,
-    /// What a change takes once, when processes start and end, ns: a longer run has that once too.
+    /// Time that a change takes once, when processes start and end, ns: a longer run has that once too.
     pub once: Ns,
     /// Whether contexts take turns on a device.
     pub turns: bool,
@@ -74,7 +74,7 @@ pub struct Recovered {
     pub signals_together: bool,
 }
 
-/// What a step is in the trace.
+/// Origin of a step in the trace.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum StepOf {
     /// Time outside of calls.
@@ -186,7 +186,7 @@ pub fn recover(trace: &Trace) -> Result<Recovered, Error> {
     recover_on(trace, None)
 }
 
-/// As [`recover`], on that model of driver, host and device instead of the built-in one whose device is closest to the trace's. What
+/// Like [`recover`], but on that model of driver, host and device instead of the built-in one whose device is closest to the trace's. What
 /// the trace says of its device counts all the same.
 ///
 /// # Errors
@@ -296,7 +296,7 @@ fn span(trace: &Trace, threads: &Threads) -> (Ns, Ns) {
     (start, end)
 }
 
-/// What a thread does, or what happens to it.
+/// Action of a thread, or event that concerns it.
 #[derive(Clone, Copy)]
 enum Happened {
     Call(CallId),
@@ -308,7 +308,7 @@ enum Happened {
     Issues(OpId),
 }
 
-/// What happens to each thread, in order: what ends another thread's wait comes before what begins at the same time.
+/// Events of each thread, in order: what ends another thread's wait comes before what begins at the same time.
 fn by_thread(
     trace: &Trace,
     threads: &Threads,
@@ -362,7 +362,7 @@ struct Writer<'a> {
     handoff_ns: Ns,
     /// Where the thread looks whether it is to end, and the signal by which it is told.
     loops: Option<&'a (u32, Rounds)>,
-    /// What has been written ends here, in the trace's time.
+    /// Time in the trace at which the written steps end.
     now: Ns,
     steps: Vec<RecordedStep>,
     of: Vec<StepOf>,

@@ -1,4 +1,4 @@
-//! What if the cause of a finding were gone.
+//! Changes that remove the cause of a finding.
 
 use crate::calls::take;
 use crate::fixes::Scene;

@@ -187,7 +187,7 @@ pub(crate) fn part(time: Ns, after: Ns, before: Ns) -> Ns {
 struct Clock<'a> {
     old: &'a [Ns],
     new: &'a [Ns],
-    /// What the steps are that begin then.
+    /// Origins of the steps that begin then.
     of: &'a [StepOf],
     start: Ns,
     /// The last result of [`Clock::after`].

@@ -181,7 +181,7 @@ fn named(one: &Prediction) -> String {
     one.id.replace(',', " + ")
 }
 
-/// What costs the GPUs most afterwards.
+/// Cause that costs the GPUs most afterwards.
 fn next(one: &Prediction) -> &'static str {
     one.next.unwrap_or("busy")
 }

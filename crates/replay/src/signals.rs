@@ -1,4 +1,4 @@
-//! What threads wait for outside of calls: another thread, which ends the wait at a moment of its own.
+//! Waits of threads outside of calls: for another thread, which ends the wait at a moment of its own.
 
 use crate::endings::endings;
 use crate::lives::{lasts, lives};
@@ -23,14 +23,14 @@ pub(crate) struct Signal {
     pub at: Ns,
 }
 
-/// What a thread waits for.
+/// Kind of a thread's wait.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Kind {
-    /// What a recorded wait is for.
+    /// Wait that the trace records.
     Wait,
-    /// That it is started.
+    /// Wait until it is started.
     Birth,
-    /// That it is told to end.
+    /// Wait until it is told to end.
     Told,
 }
 
@@ -43,7 +43,7 @@ impl Signal {
     }
 }
 
-/// What threads wait for.
+/// Waits of threads for other threads.
 pub(crate) struct Signals {
     /// In order of their start.
     pub all: Vec<Signal>,

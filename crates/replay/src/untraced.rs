@@ -1,4 +1,4 @@
-//! What the tracer adds to a program.
+//! Takes off what the tracer adds to a program.
 
 use crate::beside::divide;
 use crate::calls::take;
@@ -27,25 +27,26 @@ const RECORDER: Ns = 150;
 /// choice.
 const WITH_MUTEX: Ns = 14;
 
-/// What CUPTI's times add to a kernel that was launched, ns: in five sizes of one kernel from 1.2 to 10.2 µs, each took 0.83 to 0.90 µs
+/// Time that CUPTI adds to a kernel that was launched, ns: in five sizes of one kernel from 1.2 to 10.2 µs, each took 0.83 to 0.90 µs
 /// longer as recorded launches than as nodes of a graph, which took as long as without CUPTI; and 20,000 launches of the longest one in a
 /// row took 12.08 µs each with CUPTI and 11.09 µs without it (H200, driver 580; 4,000 rounds of an axpy on 8 blocks).
 const KERNEL: Ns = 860;
 
-/// What they add to the time from the start of one kernel to that of the next, ns: less, since the time between them is shorter. It was
-/// 430 ns on an H200, and 250 ± 80 and 330 ± 80 ns for kernels of 20 µs on an H100 ("By call").
+/// Time that CUPTI adds from the start of one kernel to that of the next, ns: less, since the time between them is shorter. It was 430 ns
+/// on an H200, and 250 ± 80 and 330 ± 80 ns for kernels of 20 µs on an H100 ("By call").
 const KERNEL_PERIOD: Ns = 400;
 
 /// The same for kernels beside those of other streams, ns: all of it. Kernels of 5 µs that were queued in 2, 4 and 8 streams took 0.8 and
 /// 0.9, 0.6 to 1.0, and 2.5 and 3.3 µs longer each with CUPTI, and 0.1 in one stream (two runs by turns on an H100).
 const BESIDE_OTHERS: Ns = KERNEL;
 
-/// What they add before the start of a copy or a fill, ns: copies of 4 KB and 1 MB in a row took 1.33 and 1.55 µs longer each, and had 1.34
-/// and 1.47 µs between them, which is all of it (H100, "By call").
+/// Time that CUPTI adds before the start of a copy or a fill, ns: copies of 4 KB and 1 MB in a row took 1.33 and 1.55 µs longer each, and
+/// had 1.34 and 1.47 µs between them, which is all of it (H100, "By call").
 const COPY: Ns = 1_400;
 
-/// What the stack of a call takes after it in recordings that do not say it, ns: 8,000 copies of 139 µs took 1,537 ms with their stacks, 1,515 without, and 1,474 bare (five
-/// runs of each by turns on an H100: `norm before` of `benches/whatif`, `holdup record` with and without `--stacks off`).
+/// Time that the stack of a call takes after it in recordings that do not say it, ns: 8,000 copies of 139 µs took 1,537 ms with their
+/// stacks, 1,515 without, and 1,474 bare (five runs of each by turns on an H100: `norm before` of `benches/whatif`, `holdup record` with
+/// and without `--stacks off`).
 const STACK: Ns = 2_700;
 
 impl Recovered {
@@ -137,7 +138,7 @@ fn without_stacks(bare: &mut Recovered, trace: &Trace) {
     }
 }
 
-/// What a stack took on each thread in the mean, ns; `None` where the recording does not say it.
+/// Time of a stack on each thread in the mean, ns; `None` where the recording does not say it.
 fn stack_costs(trace: &Trace) -> Option<BTreeMap<ThreadId, Ns>> {
     let tallies = trace.tallies.ids().map(|tally| trace.tallies.row(tally));
     let stacks = tallies.filter(|row| row.kind == TallyKind::Recorder && trace.text(row.name) == STACKS);

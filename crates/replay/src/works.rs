@@ -215,7 +215,7 @@ impl Works {
     }
 }
 
-/// What an operation is.
+/// Kind of an operation.
 fn kind(trace: &Trace, op: OpId) -> WorkKind {
     let (ops, at) = (&trace.ops, op.index());
     match ops.kind[at] {

@@ -1,4 +1,4 @@
-//! What a change gains in the simulator, and what is predicted from the trace of the unchanged program alone.
+//! Gain of a change in the simulator, and the gain that is predicted from the trace of the unchanged program alone.
 //!
 //! `UPDATE_EXPECT=1 cargo test -p holdup-replay --test pairs` rewrites `tests/data/pairs.txt`.
 

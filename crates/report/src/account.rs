@@ -24,7 +24,7 @@ const SPACE: usize = 2;
 /// Smallest part of a GPU's time for which it was held back that is worth a word, 0 to 1.
 const LEAST_HELD: f64 = 0.01;
 
-/// What fills the parts of a bar, in turn.
+/// Characters that fill the parts of a bar, in turn.
 const FILLS: [char; 4] = ['█', '▒', '░', '·'];
 
 /// Shares of a part of time from nothing to all of it.
@@ -127,7 +127,7 @@ fn level(share: f64) -> char {
     }
 }
 
-/// What waited most for what: `stream 14 behind stream 13, possible`.
+/// Stream that waited most, and the stream for which it waited: `stream 14 behind stream 13, possible`.
 pub(crate) fn behind(held: &HeldBack) -> String {
     let pair = held.streams.first().map(|pair| match pair.behind {
         Some(behind) => format!("stream {} behind stream {behind}", pair.stream),

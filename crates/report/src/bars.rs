@@ -17,7 +17,7 @@ const PLACE: usize = 160;
 pub struct Bar {
     /// `GPU 0`, `thread 8117`, `4 threads worker`
     pub of: String,
-    /// What it adds up to: `997 ms`; `4.10 s in all` for several threads.
+    /// Time that it adds up to: `997 ms`; `4.10 s in all` for several threads.
     pub span: String,
     /// Whether it is that of a GPU.
     pub is_gpu: bool,

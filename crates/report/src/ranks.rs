@@ -40,7 +40,7 @@ pub struct LateRank {
     pub name: String,
     /// `GPU 1 was the last at 48 of 50 collectives, 3.00 ms after the first (median). Other GPUs were idle for 150 ms:`
     pub sentence: String,
-    /// What it did when it was late, the longest first.
+    /// Activity of the rank when it was late, the longest part first.
     pub causes: Vec<LateCause>,
 }
 

@@ -43,7 +43,7 @@ pub fn count(steps: &Steps) -> String {
     }
 }
 
-/// What one of them is, and what several are.
+/// Noun for one of them, and for several.
 fn nouns(steps: &Steps) -> (&'static str, &'static str) {
     if steps.requests { ("request", "requests") } else { ("step", "steps") }
 }
@@ -121,7 +121,7 @@ fn with_place(amount: String, part: &AccountPart) -> String {
     format!("{amount} {} {place}", part.cause.id()).trim_end().to_owned()
 }
 
-/// What steps are named after, with names escaped.
+/// Text for the name of steps, with names escaped.
 pub fn name(source: StepSource, name: &str) -> String {
     let name = visible(name);
     match source {

@@ -16,7 +16,7 @@ const BUSY: Ns = 95;
 /// Smallest part of the GPUs' time that matters, 0 to 1.
 pub(crate) const SMALL: f64 = 0.01;
 
-/// As [`SMALL`] where all GPUs are busy: no more can be idle, and so only what holds them back.
+/// Like [`SMALL`], but where all GPUs are busy: no more can be idle, and so only what holds them back.
 const SMALL_OF_BUSY: f64 = 0.05;
 
 /// Columns before the further lines of a sentence.
@@ -167,7 +167,7 @@ fn without_gpus(explanation: &Explanation) -> String {
     format!("No GPU operation was recorded; threads spent {slow} of their time in calls over {threshold}.")
 }
 
-/// What keeps the idle time from having causes.
+/// Reason why the idle time has no causes.
 fn unknown(refused: Refusal) -> String {
     let why = match refused {
         Refusal::Lost => "records were lost",
@@ -176,7 +176,7 @@ fn unknown(refused: Refusal) -> String {
     format!("why it was idle is unknown: {why}.")
 }
 
-/// What busy GPUs do.
+/// Work of busy GPUs.
 fn work(gpus: &[&GpuAccount]) -> String {
     let busy: Ns = gpus.iter().map(|gpu| gpu.busy_ns).sum();
     let copies: Ns = gpus.iter().map(|gpu| gpu.busy.copies_ns).sum();

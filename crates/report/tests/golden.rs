@@ -1,4 +1,4 @@
-//! What is printed, compared with `tests/data/CASE/FORM`. `UPDATE_EXPECT=1` rewrites the files.
+//! Printed output, compared with `tests/data/CASE/FORM`. `UPDATE_EXPECT=1` rewrites the files.
 
 mod fixture;
 

@@ -11,7 +11,7 @@ use std::collections::BTreeMap;
 use trace::{OpId, Trace};
 use workload::StreamKind;
 
-/// What an operation waited for once its call had returned (or had issued it, if the call waited for it) and all before it in
+/// Cause of an operation's wait once its call had returned (or had issued it, if the call waited for it) and all before it in
 /// its stream had run.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub enum Delay {
@@ -48,7 +48,7 @@ impl Delays {
     }
 }
 
-/// What is seen of a run: operations by their serial numbers, and what devices had room for.
+/// Observations of a run: operations by their serial numbers, and what devices had room for.
 #[derive(Default)]
 pub(crate) struct Observer {
     seen: BTreeMap<u32, Seen>,
@@ -67,7 +67,7 @@ pub(crate) struct Seen {
     stream: Option<u32>,
     /// The kernel before it in its hardware queue, and whether it only waits for the start of that.
     queue: Option<(u32, bool)>,
-    /// Those that events and the legacy default stream make it wait for.
+    /// Operations that events and the legacy default stream make it wait for.
     depends: Vec<u32>,
     /// All of these have completed, and their signals have arrived.
     pub ready: i64,

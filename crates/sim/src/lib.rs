@@ -63,7 +63,7 @@ pub use recorded::{
 use trace::Trace;
 use workload::{Outcome, Workload};
 
-/// What a run records, and its limits.
+/// Records that a run makes, and its limits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Options {
     /// Whether to make a Trace.

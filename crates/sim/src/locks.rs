@@ -66,7 +66,7 @@ pub(crate) struct Lock {
     pub releaser: Option<Holder>,
 }
 
-/// What a release does to a thread that waits.
+/// Effect of a release on a thread that waits.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Next {
     /// It acquires the lock after so many ns.

@@ -48,7 +48,7 @@ pub(crate) struct Machine<'a> {
     /// Locks, each kind by context; of the last kind all contexts use the first one's.
     pub locks: Vec<Lock>,
     pub record: Recorder,
-    /// What delayed operations, if that was requested.
+    /// Delays of operations and their causes, if that was requested.
     pub observer: Option<Observer>,
     /// The state of recorded steps.
     pub replay: Option<Replay<'a>>,
@@ -67,7 +67,7 @@ pub(crate) struct Machine<'a> {
     pub error: Option<Error>,
 }
 
-/// What a run leaves.
+/// Results of a run.
 pub(crate) struct Ran {
     pub outcome: Outcome,
     pub trace: Option<Trace>,
@@ -340,7 +340,7 @@ impl<'a> Machine<'a> {
         Error::Deadlock { at_ms: self.now / 1_000_000, waiting: waiting.join("; ") }
     }
 
-    /// What a thread waits for that never continues.
+    /// Describes the wait of a thread that never continues.
     fn awaits(&self, thread: &HostThread, plan: &crate::plan::ThreadPlan) -> String {
         match (thread.stage, plan.steps.get(thread.at as usize)) {
             (Stage::Meeting, Some(Step::Meet { barrier })) => {

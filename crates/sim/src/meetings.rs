@@ -21,7 +21,7 @@ struct Meeting {
     begun: Vec<u32>,
     /// When the last one began so far, ns.
     last: i64,
-    /// What waits, and how long it takes from then on, ns.
+    /// Parts of kernels that wait, and how long each takes from then on, ns.
     waiting: Vec<(Waiting, i64)>,
 }
 

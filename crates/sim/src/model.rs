@@ -9,7 +9,7 @@ use std::sync::LazyLock;
 /// The built-in models, `models/NAME.toml` each, in the order of their names.
 const BUILT_IN: &[(&str, &str)] = include!(concat!(env!("OUT_DIR"), "/models.rs"));
 
-/// What models are made of that is no model of its own, `models/base/NAME.toml` each.
+/// Parts of models that are no model of their own, `models/base/NAME.toml` each.
 const BASES: &[(&str, &str)] = include!(concat!(env!("OUT_DIR"), "/bases.rs"));
 
 /// The names of the built-in models, oldest device first: in the order of compute capability, then of the number of devices.
@@ -26,11 +26,11 @@ static NAMES: LazyLock<Vec<&'static str>> = LazyLock::new(|| {
 pub struct Model {
     /// A short name, as in `h200`.
     pub name: String,
-    /// What it models and what it is calibrated on, in a sentence or two.
+    /// Hardware that it models and measurements that it is calibrated on, in a sentence or two.
     pub about: String,
     /// The driver's version; empty if unknown.
     pub driver: String,
-    /// What it does not reproduce, and which of its values are assumed, one sentence each.
+    /// Effects that it does not reproduce, and which of its values are assumed, one sentence each.
     #[serde(default)]
     pub notes: Vec<String>,
     /// The seed of its pseudo-random numbers, if it uses any. Another seed is another sequence of events.
@@ -186,10 +186,10 @@ pub struct Connections {
     pub mps: u32,
     /// The most pending launches of a stream; the next launch waits.
     pub depth: u32,
-    /// What each of them takes when a process starts and creates its context, ns; recorded programs alone. Default: 0.
+    /// Time that each of them takes when a process starts and creates its context, ns; recorded programs alone. Default: 0.
     #[serde(default)]
     pub start_ns: i64,
-    /// What each of them takes when a process ends, ns; recorded programs alone. Default: 0.
+    /// Time that each of them takes when a process ends, ns; recorded programs alone. Default: 0.
     #[serde(default)]
     pub end_ns: i64,
 }
@@ -238,7 +238,7 @@ pub struct Locks {
     pub context: Lock,
     /// The mutex that launches acquire.
     pub mutex: Lock,
-    /// What shares one such mutex.
+    /// Scope of one such mutex.
     pub mutex_of: Scope,
     /// The mutexes of pageable copies ([`Copies::pageable_in_order`]). Default: like the context's lock.
     #[serde(default)]
@@ -274,7 +274,7 @@ pub struct Lock {
     pub most_waiters: u32,
 }
 
-/// What shares one launch mutex.
+/// Scope of one launch mutex.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Scope {

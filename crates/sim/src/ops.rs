@@ -20,7 +20,7 @@ impl OpRef {
     pub(crate) const DONE: OpRef = OpRef { row: NONE, serial: 0 };
 }
 
-/// What an operation does, for the trace.
+/// Kind of an operation, for the trace.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum What {
     Kernel { plan: u32, node: u32 },

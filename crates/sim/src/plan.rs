@@ -15,7 +15,7 @@ pub(crate) struct Program {
     pub plans: Vec<Plan>,
     pub kernels: Vec<KernelPlan>,
     pub contexts: Vec<ContextPlan>,
-    /// Those of the workload, then each context's legacy default stream.
+    /// Streams of the workload, then each context's legacy default stream.
     pub streams: Vec<StreamPlan>,
     pub buffers: Vec<BufferPlan>,
     pub events: usize,
@@ -40,7 +40,7 @@ pub(crate) struct Plan {
     pub after: i64,
     /// From the end of what it waits for until it goes on.
     pub notice: i64,
-    /// What it costs more beside a copy to pageable memory, ns: [`super::CallOf::beside_ns`].
+    /// Additional cost beside a copy to pageable memory, ns: [`super::CallOf::beside_ns`].
     pub beside: i64,
     pub lock: Use,
     /// How it acquires the lock while a pageable copy waits in its stream.
@@ -58,7 +58,7 @@ pub(crate) struct Plan {
     pub act: Act,
 }
 
-/// What a call does when it holds its locks.
+/// Action of a call when it holds its locks.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Act {
     Nothing,

@@ -134,7 +134,7 @@ struct Created {
     events: Vec<u32>,
 }
 
-/// What one thread creates: rows of its process.
+/// Streams and events that one thread creates: rows of its process.
 struct Creates {
     streams: Vec<u32>,
     events: Vec<u32>,

@@ -13,7 +13,7 @@ use crate::{Rule, Use};
 use trace::CopyKind;
 use workload::Workload;
 
-/// What the threads of a program did, as steps that depend on each other.
+/// Actions of the threads of a program, as steps that depend on each other.
 #[derive(Clone, Debug)]
 pub struct Recorded {
     /// Processes with contexts, streams and threads; the steps of its threads are not used.
@@ -33,8 +33,8 @@ pub struct Recorded {
     pub locks: u32,
     /// The number of calls that others wait behind.
     pub holds: u32,
-    /// What calls wait behind, those of a call together: a number below `holds`, and the time that it takes to go on after that
-    /// call let it, ns.
+    /// Calls that others wait behind, those of a waiting call together: a number below `holds`, and the time that it takes to
+    /// go on after that call releases it, ns.
     pub behind: Vec<(u32, i64)>,
     /// The operations that calls wait for, those of a call together: rows of `works`.
     pub awaited: Vec<u32>,
@@ -138,7 +138,7 @@ pub struct CallOf {
     pub behind: Rows,
     /// Its number, and when it releases those that wait behind it.
     pub holds: Option<(u32, Until)>,
-    /// What it costs more if another thread of its context copies to pageable memory when it begins, ns: before its effect, or after its
+    /// Additional cost if another thread of its context copies to pageable memory when it begins, ns: before its effect, or after its
     /// wait if it has no effect.
     pub beside_ns: i64,
     /// How it acquires its context's lock, from `before_ns` on.
@@ -207,7 +207,7 @@ pub enum Does {
 pub struct Work {
     /// Its stream: a row of the streams of all processes.
     pub stream: u32,
-    /// What it is.
+    /// Its kind.
     pub kind: WorkKind,
     /// Its duration, ns.
     pub ns: i64,

@@ -1,4 +1,4 @@
-//! What host threads do between their calls.
+//! Actions of host threads between their calls.
 
 use crate::Error;
 use crate::calls::{pages, transfer_ns, whole};

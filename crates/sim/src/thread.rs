@@ -8,7 +8,7 @@ use workload::{CallTimes, ThreadOutcome};
 /// Calls longer than this are stalls, ns ([`CallTimes::stalled_ns`]).
 const STALL: i64 = 1_000_000;
 
-/// What a thread does now.
+/// Current stage of a thread.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Stage {
     /// Executes steps.

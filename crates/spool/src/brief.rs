@@ -30,7 +30,7 @@ impl BriefCall {
         fits(function, gap, duration).then_some(packed(kind, gap as u32, duration as u32))
     }
 
-    /// What a word says; `None` for the head of another record.
+    /// Reads a word; `None` for the head of another record.
     #[inline]
     pub fn read(word: Head) -> Option<BriefCall> {
         let (gap, duration) = unpacked(word);
@@ -69,7 +69,7 @@ impl OuterCall {
         fits.then_some(packed(Self::KIND | function as u16, back as u32, tail as u32))
     }
 
-    /// What a word says; `None` for the head of another record.
+    /// Reads a word; `None` for the head of another record.
     #[inline]
     pub fn read(word: Head) -> Option<OuterCall> {
         let (back, tail) = unpacked(word);
@@ -116,7 +116,7 @@ impl NumberedCall {
     }
 }
 
-/// What a launch's grid and block are, in 32 bits: `x`, `y` and `z` of the grid, then of the block.
+/// Grid and block of a launch in 32 bits: `x`, `y` and `z` of the grid, then of the block.
 #[inline]
 pub fn grid_fact([a, b, c, d, e, f]: [u32; 6]) -> u32 {
     const FACTOR: u64 = 0x9e37_79b9_7f4a_7c15;

@@ -84,7 +84,7 @@ impl Build {
         self.word(tid, word.expect("a brief call is brief"));
     }
 
-    /// As [`Build::brief`], with a fact.
+    /// Like [`Build::brief`], but with a fact.
     ///
     /// # Panics
     /// When it does not fit.
@@ -92,7 +92,7 @@ impl Build {
         self.brief_behind(tid, FactCall::head(fact), call);
     }
 
-    /// As [`Build::brief`], behind the first word of a record that says more of the call.
+    /// Like [`Build::brief`], but behind the first word of a record that says more of the call.
     ///
     /// # Panics
     /// When it does not fit.

@@ -7,7 +7,7 @@ use std::ops::RangeInclusive;
 /// would be off by more than what the kernel ever changes it (500 ppm).
 const APART: i64 = 1_000_000;
 
-/// What lies outside of all pairs goes on at the rate of this long an interval, which is off by less
+/// Length of the interval whose rate applies outside of all pairs, ns: that rate is off by less
 /// than 1 ppm.
 const LONG: i64 = 1_000_000_000;
 
@@ -53,13 +53,13 @@ fn in_order(mut pairs: Vec<Clock>) -> Vec<Clock> {
 }
 
 impl Clocks {
-    /// What `CLOCK_MONOTONIC` showed, ns; the ticks themselves where nothing is known of them. Later
+    /// Time of `CLOCK_MONOTONIC`, ns; the ticks themselves where nothing is known of them. Later
     /// ticks are never earlier nanoseconds.
     pub fn ns(&self, ticks: i64) -> i64 {
         self.ns_near(ticks, &mut 0)
     }
 
-    /// As [`Clocks::ns`], sooner if the ticks lie between the same pairs as the last ones that came with `near`.
+    /// Like [`Clocks::ns`], but faster if the ticks lie between the same pairs as the last ones that came with `near`.
     #[inline]
     pub fn ns_near(&self, ticks: i64, near: &mut usize) -> i64 {
         if let Some([from, to]) = self.pairs.get(*near..).and_then(|pairs| pairs.first_chunk())

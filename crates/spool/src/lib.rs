@@ -122,7 +122,7 @@ pub struct FileHeader {
     pub unix_ns: AtomicI64,
     /// Where the next chunk goes.
     pub next: AtomicU64,
-    /// What is recorded: a [`Level`].
+    /// Level of recording: a [`Level`].
     pub level: AtomicU32,
     /// 1 once the process ended in an orderly way and everything was written out.
     pub finished: AtomicU32,
@@ -154,7 +154,7 @@ pub struct ChunkHeader {
     pub number: AtomicU32,
     /// Records dropped for want of room by the threads that wrote it.
     pub dropped: AtomicU64,
-    /// What its thread is doing, and did since this chunk began.
+    /// Current call of its thread, and counts of its calls since this chunk began.
     pub progress: Progress,
     /// Records of this chunk that were overwritten.
     pub overwritten: AtomicU64,
@@ -170,7 +170,7 @@ pub struct ChunkHeader {
     pub reserved: [AtomicU64; 4],
 }
 
-/// What a thread is doing.
+/// Current call of a thread, and counts of its calls.
 #[repr(C)]
 pub struct Progress {
     /// Driver calls begun.
@@ -215,7 +215,7 @@ numbers! {
         Light = 1,
         /// Also calls of the runtime, and GPU operations through CUPTI.
         Full = 2,
-        /// As [`Level::Full`], but calls and synchronizations are CUPTI's records.
+        /// Like [`Level::Full`], but calls and synchronizations are CUPTI's records.
         Calls = 3,
         /// Nothing: the process does not use CUDA, and is only watched. The watcher makes the file.
         Watched = 4,

@@ -12,7 +12,7 @@ pub struct File<'a> {
     bytes: &'a [u8],
 }
 
-/// What of a file or chunk makes no sense.
+/// Parts of a file or chunk that make no sense.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct Damage {
     /// Bytes that had to be passed over.
@@ -75,7 +75,7 @@ impl<'a> File<'a> {
         at(offset_of!(FileHeader, unix_ns)).wrapping_sub(at(offset_of!(FileHeader, monotonic_ns)))
     }
 
-    /// What was recorded; `None` for an unknown number.
+    /// Level of recording; `None` for an unknown number.
     pub fn level(&self) -> Option<Level> {
         Level::from_number(u32_at(self.bytes, offset_of!(FileHeader, level)))
     }

@@ -1,4 +1,4 @@
-//! What a chunk holds: records of whole words, the first of which is the [`Head`]. `kinds.rs` declares all kinds.
+//! Contents of a chunk: records of whole words, the first of which is the [`Head`]. `kinds.rs` declares all kinds.
 
 use crate::declare::numbers;
 use crate::{Kind, Life};

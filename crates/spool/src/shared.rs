@@ -1,4 +1,4 @@
-//! What all processes of a program share while they record.
+//! State that all processes of a program share while they record.
 
 use std::mem::offset_of;
 use std::sync::atomic::Ordering::{AcqRel, Acquire, Relaxed, Release};

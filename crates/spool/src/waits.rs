@@ -1,9 +1,9 @@
-//! What threads wait for outside of the driver and the listed libraries.
+//! Objects that threads wait for outside of the driver and the listed libraries.
 
 use crate::declare::numbers;
 
 numbers! {
-    /// What a thread waits for.
+    /// Kind of object that a thread waits for.
     Awaited {
         /// `pthread_mutex_t`
         Mutex = 1,

@@ -1,4 +1,4 @@
-//! What `record` sees of a process from outside ([`Watched`](crate::Watched)). Its records lie in a file of their own
+//! Looks of `record` at a process from outside ([`Watched`](crate::Watched)). Their records lie in a file of their own
 //! beside the process's, [`WATCH_SUFFIX`] in place of [`crate::SUFFIX`], with texts, modules, notes and thread names of its
 //! own. All its times are nanoseconds of `CLOCK_MONOTONIC`; its chunks belong to no thread of the process.
 
@@ -9,7 +9,7 @@ use crate::{Look, PythonFrame, Record, Seen};
 pub const WATCH_SUFFIX: &str = ".watch";
 
 numbers! {
-    /// What a thread does with a processor.
+    /// State of a thread on or off a processor.
     #[derive(Default)]
     Run {
         /// Unknown.
@@ -28,7 +28,7 @@ numbers! {
     }
 }
 
-/// What one thread does.
+/// State of one thread.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 #[repr(C)]
 pub struct Glance {

@@ -63,7 +63,7 @@ fn a_pair_that_contradicts_an_earlier_one_counts_for_nothing() {
 }
 
 proptest! {
-    /// Whatever a file says: no panic, and what comes later is not earlier.
+    /// Clocks from any file cause no panic, and later ticks are not earlier times.
     #[test]
     fn nothing_is_turned_around(
         pairs in proptest::collection::vec((any::<i64>(), any::<i64>()), 0..20),

@@ -1,4 +1,4 @@
-//! What the rest of holdup relies on in a trace that was read.
+//! Properties that the rest of holdup relies on in a trace that was read.
 
 use crate::cell::CellError;
 use crate::model::*;

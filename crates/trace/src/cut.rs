@@ -60,7 +60,7 @@ impl Trace {
         (host + self.ops.len() + self.states.len() + self.limits.len() + self.samples.len()) as u64
     }
 
-    /// As [`Trace::cut`]; also returns how the rows are numbered in the part.
+    /// Like [`Trace::cut`], but also returns how the rows are numbered in the part.
     pub fn part(self, selection: &Selection) -> (Trace, Renumbered) {
         let selected = selection.of(&self);
         self.keep(selection, &selected)

@@ -106,7 +106,7 @@ impl Numbers {
         self.indexed(bytes, statistics)
     }
 
-    /// As [`Numbers::int32`]: Parquet stores both in the same bits, and their order was that of unsigned ones.
+    /// Like [`Numbers::int32`]: Parquet stores both in the same bits, and their order was that of unsigned ones.
     pub(crate) fn uint32(self) -> Indexed {
         self.int32()
     }

@@ -172,7 +172,7 @@ impl<'a> Values<'a> {
 /// The bytes of a column chunk, and what the file's footer says of it.
 pub(crate) type Encoded = (Bytes, ColumnCloseResult);
 
-/// What all columns have in common. Statistics are those of a row group: nobody looks for single pages.
+/// Properties that all columns have in common. Statistics are those of a row group: nobody looks for single pages.
 fn properties() -> WriterPropertiesBuilder {
     WriterProperties::builder()
         .set_compression(compression())

@@ -59,7 +59,7 @@ kinds! {
 }
 
 kinds! {
-    /// What a GPU operation does.
+    /// Kind of a GPU operation.
     OpKind {
         /// A kernel.
         Kernel = "kernel",
@@ -137,7 +137,7 @@ kinds! {
 }
 
 kinds! {
-    /// What a synchronization waits for.
+    /// Object that a synchronization waits for.
     SyncKind {
         /// The host waits for an event.
         Event = "event",
@@ -151,7 +151,7 @@ kinds! {
 }
 
 kinds! {
-    /// Who marked a range of host time.
+    /// Origin of a marked range of host time.
     RangeKind {
         /// An operator of a framework (`aten::copy_`).
         Operator = "operator",
@@ -195,15 +195,15 @@ kinds! {
 }
 
 kinds! {
-    /// Whose lock a thread waits for.
+    /// Layer of the lock that a thread waits for.
     LockLayer {
         /// The CUDA driver's.
         Driver = "driver",
-        /// That of a CUDA or framework library whose locks are watched, such as PyTorch's allocator.
+        /// Lock of a CUDA or framework library whose locks are watched, such as PyTorch's allocator.
         Library = "library",
-        /// That of the program, or of any other library.
+        /// Lock of the program, or of any other library.
         Program = "program",
-        /// That of an interpreter: Python's GIL.
+        /// Lock of an interpreter: Python's GIL.
         Interpreter = "interpreter",
     }
 }
@@ -216,7 +216,7 @@ impl LockLayer {
 }
 
 kinds! {
-    /// What a thread does, as the scheduler sees it.
+    /// State of a thread, as the scheduler sees it.
     ThreadState {
         /// It runs on a processor.
         Running = "running",
@@ -232,18 +232,18 @@ kinds! {
 }
 
 kinds! {
-    /// What a tally counts.
+    /// Kind of events that a tally counts.
     TallyKind {
         /// Calls of a function that are too short to list.
         Call = "call",
         /// Waits for a kind of lock that are too short to list.
         Wait = "wait",
-        /// What the recorder did on the thread itself ([`STACKS`]).
+        /// The recorder's own work on the thread ([`STACKS`]).
         Recorder = "recorder",
     }
 }
 
-/// What is counted as [`TallyKind::Recorder`]: the stacks of calls, with the time from the call's return until each was written,
+/// Work counted as [`TallyKind::Recorder`]: the stacks of calls, with the time from the call's return until each was written,
 /// without those that took longer than a stack does, because the thread had no processor or libraries were listed.
 pub const STACKS: &str = "stacks of calls";
 

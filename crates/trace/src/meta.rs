@@ -39,7 +39,7 @@ impl Clock {
     }
 }
 
-/// What a trace lost. Reports show it: an incomplete trace must not look complete.
+/// Losses of a trace. Reports show them: an incomplete trace must not look complete.
 #[derive(Clone, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Lost {
@@ -100,7 +100,7 @@ pub struct Meta {
     /// Whether the source named no threads and the importer inferred them from calls that overlap. Two calls at one
     /// time are from two threads; consecutive calls may be from one thread or several.
     pub threads_inferred: bool,
-    /// What was lost.
+    /// Losses of the trace.
     pub lost: Lost,
     /// Records skipped because no table holds them (flows, counters …), with counts.
     pub left_out: BTreeMap<String, u64>,

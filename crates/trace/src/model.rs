@@ -38,13 +38,13 @@ macro_rules! tables {
             waits Waits WaitId;
             /// Arguments of calls.
             arguments Arguments ArgumentId;
-            /// What threads did.
+            /// Activity of threads.
             states States StateId;
             /// Processors that processes may use.
             limits Limits LimitId;
             /// Where threads were.
             samples Samples SampleId;
-            /// What is counted and not listed.
+            /// Events that are counted and not listed.
             tallies Tallies TallyId;
         }
     };
@@ -202,7 +202,7 @@ table! {
         start: Moment,
         /// End, ns.
         end: Moment,
-        /// What is waited for.
+        /// Object that is waited for.
         kind: SyncKind,
         /// The process.
         process: ProcessId,
@@ -246,7 +246,7 @@ table! {
         releaser: ThreadId,
         /// The call the releaser was in.
         releaser_call: CallId,
-        /// Whose lock it is.
+        /// Layer of the lock.
         layer: LockLayer,
         /// The last part of the wait: from the release that let the waiter go on to the acquisition, ns; 0 if unknown.
         /// Nobody holds the lock in that time.
@@ -289,7 +289,7 @@ table! {
         end: Moment,
         /// The thread, if the source states it.
         thread: ThreadId,
-        /// Who marked it.
+        /// Origin of the mark.
         kind: RangeKind,
         /// Its name.
         name: Sym,
@@ -301,7 +301,7 @@ table! {
 }
 
 table! {
-    /// What a thread did in an interval, as the scheduler counted it. The rows of a thread are in order and do not
+    /// Activity of a thread in an interval, as the scheduler counted it. The rows of a thread are in order and do not
     /// overlap; between them nothing is known of it.
     "states" State States StateId {
         /// Start, ns.
@@ -318,7 +318,7 @@ table! {
         state: ThreadState,
         /// The system call it is blocked in (`futex`, `read`); empty if none or unknown.
         call: Sym,
-        /// That call's first argument: an address or a descriptor; 0 if unknown.
+        /// First argument of that call: an address or a descriptor; 0 if unknown.
         object: i64,
     }
 }
@@ -351,7 +351,7 @@ table! {
         thread: ThreadId,
         /// Where it was.
         stack: StackId,
-        /// What it did.
+        /// State of the thread.
         state: ThreadState,
     }
 }
@@ -361,7 +361,7 @@ table! {
     "tallies" Tally Tallies TallyId {
         /// The thread.
         thread: ThreadId,
-        /// What is counted.
+        /// Kind of the counted events.
         kind: TallyKind,
         /// The function, the kind of lock, or the recorder's work.
         name: Sym,
@@ -403,7 +403,7 @@ macro_rules! trace {
             $id
         })*
 
-        /// What happened in a program: tables on one clock.
+        /// Events in a program: tables on one clock.
         #[derive(Clone, Default)]
         pub struct Trace {
             /// Where the trace comes from and what it lost.

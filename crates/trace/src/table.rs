@@ -8,7 +8,7 @@ use crate::CellError;
 pub struct TableError {
     /// The table.
     pub table: &'static str,
-    /// What is wrong with it.
+    /// Problem with the table.
     #[source]
     pub problem: CellError,
 }

@@ -1,4 +1,4 @@
-//! What watching costs: processor time of the watcher, with the threads of a program half of which wait for ever and
+//! Cost of watching: processor time of the watcher, with the threads of a program half of which wait for ever and
 //! half of which wake up 200 times a second. `cargo bench -p holdup-watch --bench cost`.
 
 #[cfg(target_os = "linux")]

@@ -86,7 +86,7 @@ mod planted {
         unsafe { libc::gettid() as u64 }
     }
 
-    /// What the kernel has counted of this thread since it began: on a processor, and ready.
+    /// Times that the kernel has counted of this thread since it began: on a processor, and ready.
     fn counted() -> [u64; 2] {
         // A thread that was off its processor is counted to that moment.
         thread::sleep(Duration::from_micros(200));

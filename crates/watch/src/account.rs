@@ -9,7 +9,7 @@
 
 use spool::Run;
 
-/// What was read of a thread.
+/// Values read of a thread.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct Look {
     /// When, ns of `CLOCK_MONOTONIC`.
@@ -18,11 +18,11 @@ pub struct Look {
     pub running: i64,
     /// Time ready without a processor so far, ns.
     pub runnable: i64,
-    /// What it does.
+    /// Activity of the thread.
     pub place: Place,
 }
 
-/// What a thread does, and the system call it is in.
+/// Activity of a thread, and the system call it is in.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
 pub struct Place {
     /// Whether it has a processor; [`Run::Ready`] also stands for a thread of which this is unknown.
@@ -257,7 +257,7 @@ mod tests {
         proptest::collection::vec((0..3u8, 1..30i64), 1..60)
     }
 
-    /// What the kernel shows at a time: ticks every four, run delay on arrival, and the state.
+    /// Values that the kernel shows at a time: ticks every four, run delay on arrival, and the state.
     fn seen(life: &[(u8, i64)], at: i64) -> Look {
         let (mut time, mut running, mut runnable) = (0, 0, 0);
         for (kind, length) in life {

@@ -26,7 +26,7 @@ pub struct Calls {
 /// Least time between two times at which all chunks are read: there may be thousands.
 const SELDOM: Duration = Duration::from_millis(500);
 
-/// What of a chunk's header is read.
+/// Bytes of a chunk's header that are read.
 const HEADER: usize = CHUNK_HEADER;
 
 impl Calls {
@@ -93,7 +93,7 @@ impl Calls {
     }
 }
 
-/// What the header of a chunk says.
+/// Contents of a chunk's header.
 #[derive(Clone, Copy)]
 struct Chunk {
     tid: u32,

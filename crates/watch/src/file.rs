@@ -14,7 +14,7 @@ use std::sync::atomic::Ordering::{Relaxed, Release};
 /// Largest chunk, bytes. The first has [`ALIGN`], each further one four times the last.
 const LARGEST: u64 = 4 << 20;
 
-/// What all processes of the program have written together.
+/// Bytes that all processes of the program have written together.
 pub struct Budget {
     taken: Option<MmapMut>,
     limit: u64,

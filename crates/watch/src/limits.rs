@@ -1,4 +1,4 @@
-//! What a process may have of the processors: those allowed to it, and its cgroups' quotas.
+//! Limits of a process on the processors: those allowed to it, and its cgroups' quotas.
 
 use crate::proc;
 use std::fs::File;
@@ -24,7 +24,7 @@ struct Group {
     throttled: i64,
 }
 
-/// What they are at a moment.
+/// Limits at a moment.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct Now {
     /// Processors that the main thread may run on; 0 for unknown.
@@ -44,7 +44,7 @@ impl Limits {
         Limits { pid, groups: folders.into_iter().filter_map(Group::open).collect() }
     }
 
-    /// What they are now.
+    /// Reads the limits at this moment.
     pub fn now(&self) -> Now {
         let quotas = self.groups.iter().filter_map(Group::quota).filter(|quota| *quota > 0);
         let throttled = self.groups.iter().filter_map(Group::throttled).max();

@@ -97,7 +97,7 @@ impl Native {
         self.follow(counter, registers(stack, counter), copy, frames)
     }
 
-    /// As [`Native::unwind`] for a thread that ran at the sample.
+    /// Like [`Native::unwind`], but for a thread that ran at the sample.
     pub fn unwind_sample(&mut self, sample: Sample, frames: &mut Vec<u64>) -> bool {
         frames.clear();
         let [.., stack, counter] = sample.registers[..] else { return false };
@@ -237,7 +237,7 @@ fn registers(stack: u64, _: u64) -> Registers {
     Registers::new(UNKNOWN, stack, UNKNOWN)
 }
 
-/// Those of a sample: as [`Sample::registers`] has them, or unknown.
+/// Registers of a sample: as [`Sample::registers`] has them, or unknown.
 #[cfg(target_arch = "x86_64")]
 fn sampled(all: &[u64]) -> Registers {
     let [frame, stack, counter] = all.try_into().unwrap_or([UNKNOWN; 3]);

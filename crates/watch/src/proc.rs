@@ -1,4 +1,4 @@
-//! What the kernel's files say, as text that is not trusted. Each function takes a whole file.
+//! Contents of the kernel's files, as text that is not trusted. Each function takes a whole file.
 
 use crate::account::Place;
 use spool::Run;
@@ -17,7 +17,7 @@ pub struct Counters {
 /// `/proc/PID/task/TID/syscall`.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct Syscall {
-    /// What the thread does; ready where it is not blocked.
+    /// Activity of the thread; ready where it is not blocked.
     pub place: Place,
     /// Its stack pointer and program counter; 0 unless it is blocked.
     pub stack: u64,

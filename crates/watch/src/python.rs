@@ -28,7 +28,7 @@ pub struct Python {
 /// A code object that was seen.
 struct Known {
     identity: Identity,
-    /// What its places mean; `None` for one that Python does not show.
+    /// Meanings of its places; `None` for one that Python does not show.
     frames: FxHashMap<u64, Option<PythonFrame>>,
 }
 
@@ -98,7 +98,7 @@ impl Python {
         false
     }
 
-    /// What the places mean that were read.
+    /// Appends the frames of the places that were read.
     fn frames(&mut self, file: &mut Watched, budget: &Budget, frames: &mut Vec<PythonFrame>) -> bool {
         if !self.remote.identities(&self.places, &mut self.identities) {
             return false;
@@ -132,7 +132,7 @@ fn collecting(file: &mut Watched, budget: &Budget) -> PythonFrame {
     PythonFrame { file: path, function, line: 0, zero: 0 }
 }
 
-/// What a place means; `None` if it cannot be read.
+/// Meaning of a place; `None` if it cannot be read.
 fn resolve(
     remote: &Remote,
     place: Place,

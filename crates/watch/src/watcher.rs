@@ -24,7 +24,7 @@ const SELDOM: u64 = 5;
 /// How often a file is tried whose process is not ready to be watched: for a second.
 const ATTEMPTS: u32 = 100;
 
-/// What to watch.
+/// Options of a watcher.
 #[derive(Clone, Debug)]
 pub struct Options {
     /// The spool's directory.
@@ -35,7 +35,7 @@ pub struct Options {
     pub max_size: u64,
 }
 
-/// What became of it.
+/// Result of watching.
 #[derive(Clone, Debug, Default)]
 pub struct Report {
     /// Notes for the reader of the recording, one line each.
@@ -256,7 +256,7 @@ fn block_signals() {
     }
 }
 
-/// What the kernel permits to see of a child that this process started.
+/// Permissions of the kernel to observe a child that this process started.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct Permissions {
     /// Time on a processor, and time ready without one.

@@ -1,6 +1,6 @@
 //! The nouns of a Workload.
 
-/// What a set of processes asks of its GPUs.
+/// Work that a set of processes asks of its GPUs.
 #[derive(Clone, Debug, PartialEq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct Workload {
@@ -44,7 +44,7 @@ pub enum Affinity {
     /// All that the program may use.
     #[default]
     Any,
-    /// Those of the NUMA node closest to its GPU.
+    /// Processors of the NUMA node closest to its GPU.
     Node,
 }
 
@@ -110,7 +110,7 @@ pub struct Stream {
     pub kind: StreamKind,
 }
 
-/// What a stream waits for besides its own work.
+/// Waits of a stream besides its own work.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub enum StreamKind {
@@ -224,7 +224,7 @@ pub enum Step {
     Loop {
         /// How often.
         times: u64,
-        /// What.
+        /// The repeated steps.
         steps: Vec<Step>,
     },
     /// Steps recorded into a graph instead of run (`cuStreamBeginCapture` in thread-local mode, instantiated at once).
@@ -453,7 +453,7 @@ pub enum Kernel {
         from: BufferId,
         /// Destination.
         to: BufferId,
-        /// What is added.
+        /// Number that is added.
         value: Number,
         /// Elements; a multiple of 4.
         length: u32,
@@ -531,7 +531,7 @@ pub enum Number {
     },
 }
 
-/// What a 32-bit element holds.
+/// Value of a 32-bit element.
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub enum Value {

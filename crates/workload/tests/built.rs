@@ -12,7 +12,7 @@ fn built(add: impl FnOnce(&mut Process)) -> Workload {
     workload
 }
 
-/// What is wrong with it.
+/// Problem of a workload that cannot be run.
 #[track_caller]
 fn wrong(workload: &Workload) -> String {
     workload.check().expect_err("it cannot be run").to_string()

@@ -1,5 +1,4 @@
-//! What `check` says is what happens: made-up workloads are run here, step by step, by something that knows nothing
-//! of how `check` goes about it.
+//! Results of `check` agree with what happens: made-up workloads are run here, step by step, without the code of `check`.
 
 use std::cell::Cell;
 use std::collections::BTreeSet;
@@ -93,7 +92,7 @@ fn workload(threads: &[Parts]) -> Workload {
     workload
 }
 
-/// What exists while threads run.
+/// Buffers and graph that exist while threads run.
 #[derive(Default)]
 struct Memories {
     allocated: BTreeSet<BufferId>,
@@ -142,7 +141,7 @@ fn unrolled(steps: &[Step]) -> Vec<&Step> {
         .collect()
 }
 
-/// What a thread does in its bodies, with a body that is done as long as others are done `endless` times.
+/// Steps of a thread in its bodies, with a body that is done as long as others are done `endless` times.
 fn bodies(thread: &Thread, endless: u64) -> Vec<&Step> {
     let times = match thread.repeat {
         Repeat::Times(times) => times,

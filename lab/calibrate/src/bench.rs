@@ -1,4 +1,4 @@
-//! What a calibration runs its workloads on.
+//! Machines that a calibration runs its workloads on.
 
 use sim::{Model, Options};
 use trace::Trace;
@@ -6,7 +6,7 @@ use workload::{Outcome, Workload};
 
 /// Runs workloads on one machine.
 pub trait Bench {
-    /// What the machine reports of itself.
+    /// Facts that the machine reports of itself.
     fn facts(&self) -> &Facts;
 
     /// Runs a workload and records its calls.
@@ -16,7 +16,7 @@ pub trait Bench {
     fn run(&self, workload: &Workload) -> Result<Ran, String>;
 }
 
-/// What a machine reports of itself.
+/// Facts that a machine reports of itself.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Facts {
     /// The device's marketing name.
@@ -41,7 +41,7 @@ pub struct Facts {
     pub processors: u32,
 }
 
-/// What a run of a workload measured.
+/// Measurements of a run of a workload.
 pub struct Ran {
     /// Times of threads.
     pub outcome: Outcome,

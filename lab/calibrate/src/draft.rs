@@ -29,7 +29,7 @@ pub(crate) struct Draft {
     pub contexts_ns: Vec<i64>,
     /// Calls that hold up another thread's launches: the time of each without its locks, at its end, by the field of its rule, ns.
     pub after_locks: BTreeMap<&'static str, Sample>,
-    /// What could not be measured, one sentence each.
+    /// Remarks on what could not be measured, one sentence each.
     pub remarks: Vec<String>,
 }
 
@@ -112,7 +112,7 @@ impl Draft {
         [before, whole.max(0) - before - after, after]
     }
 
-    /// What one round found.
+    /// Returns the results of one round.
     pub fn finish(mut self) -> Calibrated {
         if let Some(created) = Sample::of(std::mem::take(&mut self.contexts_ns)) {
             set!(

@@ -34,7 +34,7 @@ pub enum Error {
     /// A workload did not run.
     #[error("{what}: {why}")]
     Run {
-        /// What was measured.
+        /// Subject of the measurement.
         what: String,
         /// Why it did not run, and what to do.
         why: String,
@@ -47,7 +47,7 @@ pub enum Error {
 /// How far a calibration has come.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Progress {
-    /// What is measured now.
+    /// Subject of the current measurement.
     pub what: &'static str,
     /// Measurements that are done.
     pub done: u64,

@@ -9,7 +9,7 @@ use workload::{Steps, Thread};
 /// The call between two sections.
 const MARK: &str = "cuCtxSynchronize";
 
-/// What a section measures, and with what size or number.
+/// Subject of a section, and its size or number.
 pub(crate) type Label = (&'static str, u64);
 
 /// Adds sections to a thread's body.

@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-/// What samples of one quantity have in common.
+/// Summary of the samples of one quantity.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Sample {
     /// The middle value, ns; of an even number of samples, the mean of the two in the middle.
@@ -39,7 +39,7 @@ impl fmt::Display for Sample {
 pub(crate) struct Line {
     /// Its value at 0.
     pub at_zero: f64,
-    /// What each unit adds.
+    /// Value that each unit adds.
     pub per_unit: f64,
 }
 

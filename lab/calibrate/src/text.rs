@@ -3,7 +3,7 @@
 use crate::draft::Calibrated;
 use std::collections::BTreeMap;
 
-/// What comes before the first table: a model describes itself with it.
+/// Fields before the first table: a model describes itself with them.
 const OWN: [&str; 5] = ["name", "about", "driver", "notes", "seed"];
 
 /// The fields of a model in the order in which it declares them, each with its table and value as TOML has them.
@@ -19,7 +19,7 @@ fn fields(text: &str) -> impl Iterator<Item = (&str, &str, &str)> {
     })
 }
 
-/// What a rule or a lock has where a model leaves it out: neither written nor assumed.
+/// Values of a rule or a lock where a model leaves them out: neither written nor assumed.
 const DEFAULTS: [(&str, &[(&str, &str)]); 3] = [
     (
         "calls.",

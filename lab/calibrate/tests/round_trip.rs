@@ -111,7 +111,7 @@ fn unlike(name: &str, factors: [f64; 3]) -> Model {
     Model::parse(&toml::to_string(&table).expect("a table is TOML"), name).expect("a model")
 }
 
-/// What differs from the built-in model.
+/// Paths of the values that differ from the built-in model.
 const VARIED: [&str; 13] = [
     "calls.",
     "copies.",
@@ -128,7 +128,7 @@ const VARIED: [&str; 13] = [
     "kernels.product_flops_per_ns",
 ];
 
-/// What of it stays, because a calibration cannot or need not measure it.
+/// Paths among these whose values stay, because a calibration cannot or need not measure them.
 const KEPT: [&str; 6] = [
     "calls.staged_at_once_bytes",
     "copies.between_mb_s",

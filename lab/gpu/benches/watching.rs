@@ -1,4 +1,4 @@
-//! What a launch costs, watched more and more closely, on a machine with a GPU: `cargo bench -p holdup-gpu --features on-gpu`
+//! Cost of a launch, watched more and more closely, on a machine with a GPU: `cargo bench -p holdup-gpu --features on-gpu`
 
 #[path = "../tests/support/mod.rs"]
 mod support;

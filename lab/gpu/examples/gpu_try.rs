@@ -1,4 +1,4 @@
-//! What the tests start: as a process of a workload, and to run one from outside.
+//! Program that the tests start: as a process of a workload, and to run one from outside.
 //!
 //! `gpu_try run [timed] [trace]` runs the workload that comes as JSON on standard input, and prints what came of it;
 //! `gpu_try devices` prints the devices.

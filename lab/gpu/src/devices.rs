@@ -1,4 +1,4 @@
-//! What the devices are, and what each can overlap.
+//! Properties of the devices, and of what each can overlap.
 
 use crate::driver::{Device as Handle, Driver, attribute};
 use crate::{Error, Rates};
@@ -45,13 +45,13 @@ pub struct Device {
     pub memory_pools: bool,
     /// Whether kernels can use pageable memory as it is.
     pub pageable_access: bool,
-    /// Who may use it.
+    /// Processes that may use it.
     pub mode: Mode,
-    /// What copies between it and the host reach, where it was measured.
+    /// Rates that copies between it and the host reach, where they were measured.
     pub rates: Option<Rates>,
 }
 
-/// Who may use a device (`nvidia-smi -c`).
+/// Processes that may use a device (`nvidia-smi -c`).
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
 pub enum Mode {
     /// Any number of processes.

@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 use std::io;
 
-/// What kept a Workload from running, or the devices from being asked. Travels from the process it happened in.
+/// Reason why a Workload did not run, or the devices were not asked. Travels from the process it happened in.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error, Serialize, Deserialize)]
 pub enum Error {
     /// The driver's library cannot be loaded.
@@ -13,13 +13,13 @@ pub enum Error {
     NoDriver {
         /// The library that was looked for.
         library: String,
-        /// What the loader says.
+        /// Message of the loader.
         reason: String,
     },
     /// The driver is older than what is needed.
     #[error("{what} needs a driver for CUDA {} or later, this one is for CUDA {}: update NVIDIA's driver", version(*.needed), version(*.found))]
     DriverTooOld {
-        /// What needs more.
+        /// Name of the function or program that needs more.
         what: String,
         /// In `cuDriverGetVersion`'s numbers: 11020 is 11.2.
         needed: i32,
@@ -39,7 +39,7 @@ pub enum Error {
     /// A device that the workload names is not there.
     #[error("{place}: no device {device}, only {count}: check CUDA_VISIBLE_DEVICES, or use another device")]
     NoSuchDevice {
-        /// Who named it.
+        /// Place that names it.
         place: Place,
         /// Its ordinal.
         device: u32,
@@ -57,7 +57,7 @@ pub enum Error {
     Impossible {
         /// Where it asks.
         place: Place,
-        /// What is wrong, and what to do.
+        /// The problem, and what to do.
         problem: String,
     },
     /// A process of the workload ended before it said what it measured.
@@ -67,15 +67,15 @@ pub enum Error {
         process: String,
         /// How it ended.
         how: String,
-        /// What to do, behind a semicolon.
+        /// Advice, behind a semicolon.
         advice: String,
     },
     /// The operating system refused something.
     #[error("{what}: {reason}")]
     System {
-        /// What was tried.
+        /// Action that was tried.
         what: String,
-        /// What the operating system said.
+        /// Message of the operating system.
         reason: String,
     },
     /// A signal arrived before any measurement.
@@ -83,25 +83,25 @@ pub enum Error {
     Interrupted {
         /// How it was ended.
         how: String,
-        /// What was going on.
+        /// Activity that was interrupted.
         what: String,
     },
     /// cuBLAS cannot be loaded.
     #[error("cuBLAS: {problem}")]
     NoBlas {
-        /// What is wrong, and what to do.
+        /// The problem, and what to do.
         problem: String,
     },
     /// There is no MPS server to be had.
     #[error("MPS: {problem}")]
     Mps {
-        /// What is wrong, and what to do.
+        /// The problem, and what to do.
         problem: String,
     },
 }
 
 impl Error {
-    /// What the operating system refused.
+    /// Error for an action that the operating system refused.
     pub(crate) fn system(what: impl Into<String>, error: &io::Error) -> Error {
         Error::System { what: what.into(), reason: said(error) }
     }
@@ -158,7 +158,7 @@ impl std::fmt::Display for Failure {
     }
 }
 
-/// What to do about a `CUresult`, by cuda.h's list of them.
+/// Advice for a `CUresult`, by cuda.h's list of them.
 fn advice(code: i32) -> &'static str {
     match code {
         1 | 201 | 400 | 709 => "the workload or holdup is wrong: please report it",
@@ -198,7 +198,7 @@ pub(crate) fn version(number: i32) -> String {
     format!("{}.{}", number / 1000, number % 1000 / 10)
 }
 
-/// What the operating system says, without its number.
+/// Message of the operating system, without its number.
 pub(crate) fn said(error: &io::Error) -> String {
     let text = error.to_string();
     text.split(" (os error").next().unwrap_or(&text).to_owned()

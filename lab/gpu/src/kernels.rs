@@ -7,7 +7,7 @@ use workload::{BufferId, Kernel, Number};
 /// `kernels/make.py` makes it of `kernels/kernels.cu`.
 const PTX: &str = concat!(include_str!("../kernels/kernels.ptx"), "\0");
 
-/// What `cuModuleLoadData` takes.
+/// Image that `cuModuleLoadData` takes.
 pub fn image() -> *const c_void {
     PTX.as_ptr().cast()
 }
@@ -62,7 +62,7 @@ impl Code {
 pub enum Argument {
     /// The address of a buffer.
     Buffer(BufferId),
-    /// What lies at the start of a host buffer when the kernel is launched: a float.
+    /// Value at the start of a host buffer when the kernel is launched: a float.
     OnHost(BufferId),
     /// A number of 32 or 64 bits; the driver takes as many as the kernel has.
     Number(Number),

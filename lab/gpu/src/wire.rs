@@ -1,4 +1,4 @@
-//! What holdup's process and those that it starts agree on: an order goes one way, messages the other.
+//! Protocol between holdup's process and those that it starts: an order goes one way, messages the other.
 //!
 //! A message is a letter, its length and as many bytes: `J` JSON, `C` calls of a thread as they lay in memory, for both
 //! ends are the same executable.
@@ -16,7 +16,7 @@ pub const ARGUMENT: &str = "__holdup-gpu-process";
 /// request to end, and the end of the terminal.
 pub const SIGNALS: [i32; 3] = [libc::SIGINT, libc::SIGTERM, libc::SIGHUP];
 
-/// What a process is to do.
+/// Order to a process.
 #[derive(Serialize, Deserialize)]
 pub enum Order {
     /// Be a process of a workload.
@@ -55,7 +55,7 @@ pub enum Watch {
     Trace,
 }
 
-/// What a process says.
+/// Message from a process.
 #[derive(Serialize, Deserialize)]
 pub enum Message {
     /// It did what it was to do, or stopped because the run was to.
@@ -66,7 +66,7 @@ pub enum Message {
     Devices(Vec<Device>, i32),
 }
 
-/// What a process of a workload has to say at its end.
+/// Report of a process of a workload at its end.
 #[derive(Default, Serialize, Deserialize)]
 pub struct Report {
     /// The CUDA version of the driver.
@@ -81,7 +81,7 @@ pub struct Report {
     pub notes: Vec<String>,
 }
 
-/// What a thread measured, besides its progress.
+/// Measurements of a thread, besides its progress.
 #[derive(Clone, Default, Serialize, Deserialize)]
 pub struct ThreadReport {
     /// The operating system's number.
@@ -92,7 +92,7 @@ pub struct ThreadReport {
     pub between_events_ns: Option<u64>,
     /// Calls of its bodies.
     pub times: Vec<Times>,
-    /// What its instructions are, for recorded calls.
+    /// Notes on its instructions, for recorded calls.
     pub notes: Vec<Note>,
 }
 
@@ -111,7 +111,7 @@ pub struct Times {
     pub stalled_ns: u64,
 }
 
-/// What an instruction of a thread is.
+/// Description of an instruction of a thread.
 #[derive(Clone, Default, Serialize, Deserialize)]
 pub struct Note {
     /// A number of [`crate::driver::Function`]; none for what is done on the host.
@@ -186,7 +186,7 @@ impl Record {
     }
 }
 
-/// What arrives.
+/// Message or calls that arrive.
 pub enum Arrival {
     /// A message.
     Message(Message),

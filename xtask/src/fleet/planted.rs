@@ -3,7 +3,7 @@
 use super::Made;
 use trace::*;
 
-/// What makes a rank late.
+/// Cause that makes a rank late.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, clap::ValueEnum)]
 pub(crate) enum Plant {
     /// Nothing.

@@ -53,7 +53,7 @@ pub(crate) struct Layout<'a> {
     kernels: &'a [String],
 }
 
-/// Who and when: what every record with a duration begins with.
+/// Name, thread and time, with which every record with a duration begins.
 struct Head<'a> {
     category: &'static str,
     name: &'a str,

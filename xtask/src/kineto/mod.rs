@@ -14,7 +14,7 @@ use std::fs::File;
 use std::io::{self, Write};
 use std::path::Path;
 
-/// What trace to make up.
+/// Options of the trace to make up.
 pub(crate) struct Options {
     /// About how many bytes.
     pub(crate) size: u64,
@@ -24,7 +24,7 @@ pub(crate) struct Options {
     pub(crate) stacks: bool,
 }
 
-/// What was written.
+/// Summary of the written trace.
 pub(crate) struct Summary {
     bytes: u64,
     duration: Ns,

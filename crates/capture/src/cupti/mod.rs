@@ -1,4 +1,4 @@
-//! What the GPU did, and the runtime's calls, from CUPTI's activity records.
+//! GPU operations and the runtime's calls, from CUPTI's activity records.
 //!
 //! CUPTI serves one client. When the program becomes one (PyTorch's profiler), holdup stops to be one:
 //! the wrapped driver calls and the watched locks are recorded still.
@@ -39,7 +39,7 @@ const PER_THREAD_BUFFERS: c_int = 9;
 static CUPTI: Published<Cupti> = Published::new();
 /// Records come in.
 static ON: AtomicBool = AtomicBool::new(false);
-/// What is added to the clock for CUPTI: nothing, or, once the program uses CUPTI itself, what
+/// Offset added to the clock for CUPTI: 0, or, once the program uses CUPTI itself, the offset that
 /// makes it the clock that CUPTI shows by default.
 static CLOCK_OFFSET: AtomicI64 = AtomicI64::new(0);
 /// Records of buffers that were handed out on a thread that could not write: in a signal handler, or with too many
@@ -70,7 +70,7 @@ pub fn start(writer: &mut Writer, level: Level) -> Result<(), Failure> {
     Ok(())
 }
 
-/// What CUPTI records.
+/// Activities that CUPTI records.
 #[derive(Clone, Copy, PartialEq, Eq)]
 #[repr(u32)]
 enum Recorded {

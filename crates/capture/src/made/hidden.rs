@@ -11,7 +11,7 @@ use std::sync::atomic::Ordering::{Acquire, Relaxed, Release};
 /// Most libraries that are looked into.
 const MOST: usize = 4;
 
-/// What the file of a library has.
+/// Addresses of a library and of the list in its file.
 struct Known {
     /// Where it is loaded; 0 for none.
     base: AtomicUsize,

@@ -69,7 +69,7 @@ fn one_threads_operations_are_joined_with_their_calls() {
     assert_eq!((lost.unmatched_ops, lost.unmatched_calls), (0, 0));
 }
 
-/// What is launched once the program uses CUPTI itself was not recorded, which is no loss; how it waited before that is known.
+/// Launches after the program began to use CUPTI itself are not recorded, which is no loss; its waits before that are known.
 #[test]
 fn a_program_that_uses_cupti_itself_loses_no_kernel() {
     let program = Program::looking_up("issue", "profiled").at_level("full").with("STANDIN_OPERATIONS", "1");

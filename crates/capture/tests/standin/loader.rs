@@ -21,7 +21,7 @@ fn launches(process: &Process) -> usize {
     process.calls_of("cuLaunchKernel").len()
 }
 
-/// Whose locks were waited for, in order.
+/// Libraries whose locks were waited for, in order.
 fn waited_for(process: &Process) -> Vec<&str> {
     process.waits.iter().map(|wait| wait.name.as_str()).collect()
 }

@@ -9,7 +9,7 @@ fn every_build(scenario: &str, check: &dyn Fn(&Recorded, &Trace)) {
     every_build_of("meets", scenario, "nothing", check);
 }
 
-/// As [`every_build`], and with the program among those whose locks are watched as the driver's.
+/// Like [`every_build`], but also with the program among those whose locks are watched as the driver's.
 fn every_build_and_listed(scenario: &str, check: &dyn Fn(&Recorded, &Trace)) {
     every_build(scenario, check);
     every_build_of("meets", scenario, "meets", check);

@@ -5,7 +5,7 @@ use crate::run::Program;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-/// As [`python`]; a test without one is skipped.
+/// Like [`python`], but a test without one is skipped.
 fn python_or_skip() -> Option<(PathBuf, bool)> {
     let found = python();
     if found.is_none() {

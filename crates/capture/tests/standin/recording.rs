@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use std::fs;
 use std::path::Path;
 
-/// What lies in a spool.
+/// Contents of a spool.
 pub struct Recording {
     /// Its files, by name: in the order that images of a process were started.
     pub processes: Vec<Process>,
@@ -50,7 +50,7 @@ pub struct Process {
     pub programs: Vec<(String, String)>,
     pub devices: Vec<Row<spool::Device>>,
     pub drivers: Vec<u32>,
-    /// What both clocks showed, in order.
+    /// Readings of both clocks, in order.
     pub readings: Vec<Clock>,
     clocks: Clocks,
     texts: HashMap<u32, String>,
@@ -123,7 +123,7 @@ impl Process {
         process
     }
 
-    /// What other records need to be understood.
+    /// Keeps the texts and clock readings that other records need to be understood.
     fn references(&mut self, chunk: &Chunk<'_>) {
         for record in chunk.records() {
             let record = record.expect("no damage");

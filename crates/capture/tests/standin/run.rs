@@ -26,13 +26,13 @@ pub struct Program {
     preloaded: Option<String>,
     /// The library under test is loaded by the driver alone.
     late: bool,
-    /// What was recorded is read as holdup does, too.
+    /// Whether the recording is also read as holdup reads it.
     gathered: bool,
     in_memory: bool,
     patience: Duration,
 }
 
-/// What a run looked like from outside.
+/// Outcome of a run, as seen from outside.
 #[derive(PartialEq, Eq, Debug)]
 pub struct Outcome {
     pub stdout: String,

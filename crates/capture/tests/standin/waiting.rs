@@ -73,7 +73,7 @@ fn planted<'a>(trace: &'a Trace, recorded: &'a Recorded) -> impl Iterator<Item =
     own.filter(|wait| lines(trace, wait.stack).first().is_some_and(|(function, _)| function == "give_up"))
 }
 
-/// Those of them that took over 1 ms.
+/// Planted waits that took over 1 ms.
 fn long_planted(recorded: &Recorded) -> Vec<Wait> {
     let trace = recorded.trace.as_ref().expect("it was gathered");
     planted(trace, recorded).filter(|wait| wait.end - wait.start > 1_000_000).collect()
@@ -139,7 +139,7 @@ fn long_of(trace: &Trace, pid: u64) -> Vec<Wait> {
         .collect()
 }
 
-/// Those of the recorded process, and of them those of the waiter, which is the process's first or second that says so.
+/// Waits over 1 ms of the recorded process, and of them those of the waiter, which is the process's first or second that says so.
 fn long_of_waiter(recorded: &Recorded, at: usize) -> (Vec<Wait>, Vec<Wait>) {
     let trace = recorded.trace.as_ref().expect("it was gathered");
     let all = long_of(trace, recorded.fact("recorded"));

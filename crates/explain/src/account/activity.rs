@@ -1,11 +1,11 @@
-//! What each thread did, from its first event to its last, without a gap: in calls, in recorded waits, or outside both.
+//! Activity of each thread from its first event to its last, without a gap: in calls, in recorded waits, or outside both.
 
 use super::parts::{CallPart, CallParts};
 use crate::facts::Facts;
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 use trace::{CallId, Ns, ThreadId, Trace, WaitId, partition_point_near};
 
-/// What a thread did in a stretch of its time.
+/// Activity of a thread in a stretch of its time.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Doing {
     /// It lost time in a call to a cause: a row of [`CallParts`].

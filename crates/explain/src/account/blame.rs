@@ -1,5 +1,5 @@
-//! Who held a GPU up in a gap: the thread that asked for the operation that ended it, and through proven waits the thread
-//! that held that one up. The root of the chain is charged, once.
+//! Thread that delayed a GPU in a gap: the thread that asked for the operation that ended the gap, and through proven waits
+//! the thread that delayed that one. The root of the chain is charged, once.
 
 use super::activity::{Activity, Doing, Segment};
 use super::gaps::Gap;

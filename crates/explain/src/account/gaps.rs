@@ -41,7 +41,7 @@ pub(super) struct Gap {
     pub next: OpId,
     /// The operation that ended last before it; `NONE` before the first.
     pub last: OpId,
-    /// What the GPU did instead: a kernel of a collective waited for the last rank. A row of [`Collectives::waiting`].
+    /// Activity of the GPU instead: a kernel of a collective waited for the last rank. A row of [`Collectives::waiting`].
     pub awaited: Option<usize>,
 }
 

@@ -1,4 +1,4 @@
-//! What a busy GPU lost while it had room: operations that were ready and waited, and calls that would have asked for more
+//! Losses of a busy GPU that had room: operations that were ready and waited, and calls that would have asked for more
 //! and waited for a lock.
 
 use super::blame::Blame;
@@ -11,7 +11,7 @@ use rustc_hash::FxHashMap;
 use std::collections::BTreeMap;
 use trace::{Ns, StreamId, ThreadId};
 
-/// What each root cost a GPU while it was busy.
+/// Cost of each root to a GPU while it was busy.
 pub(super) fn rows(blame: &Blame<'_>, timeline: &Timeline<'_>, waiting: &Waiting) -> (Vec<Row>, Vec<Row>) {
     let mut ready = Charges::default();
     for held in &waiting.held {
@@ -94,7 +94,7 @@ fn stalls(blame: &Blame<'_>, timeline: &Timeline<'_>) -> Vec<(Ns, Ns, ThreadId)>
     apart
 }
 
-/// What calls that waited for locks held back, by cause, most first.
+/// Time for which calls that waited for locks held the GPU back, by cause, most first.
 pub(super) fn of_calls(rows: &[Row]) -> Vec<HeldBack> {
     let mut causes = BTreeMap::<Cause, Ns>::new();
     rows.iter().for_each(|row| *causes.entry(row.root.cause).or_default() += row.ns);

@@ -16,7 +16,7 @@ use trace::{DeviceId, Ns, OpId, Sym, ThreadId, Times, Trace};
 /// Why each kernel waited for a later rank.
 #[derive(Default)]
 pub(super) struct Lateness {
-    /// As [`Collectives::waiting`].
+    /// Rows in the order of [`Collectives::waiting`].
     rows: Vec<Late>,
 }
 
@@ -131,7 +131,7 @@ pub(super) fn computes(trace: &Trace, timeline: &Timeline<'_>) -> Option<Times> 
     })
 }
 
-/// What a GPU did in a time.
+/// Busy and idle time of a GPU in a stretch of time.
 struct Account {
     busy: Ns,
     idle: Vec<Row>,
@@ -142,7 +142,7 @@ struct Comparing<'a, 'b> {
     blame: &'a Blame<'b>,
     collectives: &'a Collectives,
     gpus: FxHashMap<DeviceId, Gpu>,
-    /// What is known so far.
+    /// Reasons that are known so far.
     lateness: Lateness,
 }
 
@@ -192,7 +192,7 @@ impl Comparing<'_, '_> {
         computed(exchange) <= (kernel.end - exchange) / 4 && computed(kernel.end - 1) == 0
     }
 
-    /// What a GPU did in a time; with `waits`, its waits for later ranks are a part of that.
+    /// Account of a GPU in a time; with `waits`, its waits for later ranks are a part of that.
     fn account(&self, device: DeviceId, (from, to): (Ns, Ns), waits: bool) -> Account {
         let Some(gpu) = self.gpus.get(&device) else { return Account { busy: 0, idle: Vec::new() } };
         let (mut charges, mut idle) = (Charges::default(), 0);
@@ -209,7 +209,7 @@ impl Comparing<'_, '_> {
         Account { busy: to - from - idle, idle: settle_short(charges.done(), self.blame.sites) }
     }
 
-    /// What the late GPU did more than the early one.
+    /// Shares of the time that the late GPU spent more than the early one.
     fn more(&self, at: usize, late: Account, early: Account) -> Vec<Share> {
         let waiting = self.lateness.waiting(at);
         let mut usual = FxHashMap::<(Cause, Alike), Ns>::default();
@@ -239,7 +239,7 @@ impl Comparing<'_, '_> {
         first.into_iter().chain(behind).collect()
     }
 
-    /// What roots of two ranks have in common.
+    /// Cause and culprit that roots of two ranks have in common.
     fn alike(&self, root: Root) -> (Cause, Alike) {
         let trace = self.blame.facts.trace;
         let alike = match root.culprit {

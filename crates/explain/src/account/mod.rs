@@ -144,7 +144,7 @@ pub struct ThreadAccount {
     pub span_ns: Ns,
     /// Number of its CUDA calls; nested ones count once.
     pub calls: u64,
-    /// That time by what the thread did, most first; adds up to `span_ns`.
+    /// Activity of the thread by cause, most first; adds up to `span_ns`.
     pub parts: Vec<AccountPart>,
 }
 
@@ -186,7 +186,7 @@ const SHOWN: usize = 3;
 const WORTH: Ns = 100;
 const WORTH_OF_ALL: Ns = 1_000;
 
-/// What is made of a trace.
+/// Extent of the results that are made of a trace.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Extent {
     /// Only what each root cost the GPUs.
@@ -336,9 +336,9 @@ fn join<T>(thread: std::thread::ScopedJoinHandle<'_, T>) -> T {
 /// A GPU's time.
 struct Gpu {
     account: GpuAccount,
-    /// What each root cost it.
+    /// Cost of each root to it.
     rows: Vec<Row>,
-    /// What each of some steps was charged with.
+    /// Charges of each of some steps.
     steps: Vec<Vec<Row>>,
     idle: Idle,
 }
@@ -426,7 +426,7 @@ fn charged<'r>(rows: impl IntoIterator<Item = &'r Row>) -> Vec<(Root, Ns)> {
     rows.into_iter().map(|row| (row.root, row.ns)).collect()
 }
 
-/// What was charged, by cause, most time first.
+/// Charged time by cause, most first.
 fn by_cause(blame: &Blame<'_>, charges: &[(Root, Ns)]) -> Vec<AccountPart> {
     let mut causes = BTreeMap::<Cause, BTreeMap<Culprit, Ns>>::new();
     for (root, ns) in charges {

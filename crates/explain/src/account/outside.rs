@@ -155,7 +155,7 @@ impl Outside {
         self.ready(thread, segment, of)
     }
 
-    /// As [`Outside::ready_in_call`], where the thread polls for what is done already: of the time in its calls without a
+    /// Like [`Outside::ready_in_call`], but where the thread polls for what is done already: of the time in its calls without a
     /// processor, this comes first.
     pub fn ready_in_sync(&self, thread: ThreadId, segment: &Segment) -> Ns {
         self.ready(thread, segment, |row, length| row.ready.min(length))
@@ -320,7 +320,7 @@ impl Filling {
         }
     }
 
-    /// What a row has of time in calls without a processor; `None` if it is little.
+    /// Time of a row in calls without a processor; `None` if it is little.
     fn crowded(&self, row: usize) -> Option<Crowded> {
         let State { start, end, runnable, .. } = self.rows[row];
         let working = self.working[row];

@@ -27,7 +27,7 @@ pub(crate) struct CallPart {
     /// Whether the thread waited for a lock: it slept.
     pub is_lock: bool,
     pub confidence: Confidence,
-    /// What was waited for.
+    /// Holder that was waited for.
     pub holder: Holder,
     /// The finding that it belongs to, if the call is selected.
     pub key: Key,

@@ -33,13 +33,13 @@ pub struct Rank {
     pub pid: i64,
     /// The collectives that it takes part in.
     pub collectives: u64,
-    /// Those at which it was the last, more than 50 µs after the first.
+    /// Number of collectives at which it was the last, more than 50 µs after the first.
     pub late: u64,
     /// How much later than the first it began then, ns: the median.
     pub late_ns: Ns,
     /// Idle time of the other GPUs that waited for it, ns.
     pub cost_ns: Ns,
-    /// That time by what the rank did instead, most first; adds up to `cost_ns`.
+    /// Activity of the rank instead, by cause, most first; adds up to `cost_ns`.
     pub causes: Vec<AccountPart>,
     /// The device's row.
     #[serde(skip)]
@@ -53,7 +53,7 @@ impl Ranks {
     }
 }
 
-/// What the ranks of a trace did at its collectives; `None` if it has none of several ranks.
+/// Account of the ranks of a trace at its collectives; `None` if it has none of several ranks.
 pub(super) fn ranks(
     blame: &Blame<'_>,
     timelines: &[Timeline<'_>],
@@ -83,7 +83,7 @@ pub(super) fn ranks(
     (count > 0).then_some(Ranks { collectives: count, clocks_agree_ns: None, ranks })
 }
 
-/// What a rank did.
+/// Sums of a rank.
 struct Of {
     device: DeviceId,
     /// One of its kernels.
@@ -91,7 +91,7 @@ struct Of {
     collectives: u64,
     /// How much later than the first it began where it was the last, ns.
     late: Vec<Ns>,
-    /// What the others waited for.
+    /// Charges for the time in which the others waited.
     charges: Charges,
 }
 

@@ -124,7 +124,7 @@ fn asleep(outside: &Outside, lanes: &[Lane], idle: &[Vec<Option<Idle>>]) -> FxHa
     slept
 }
 
-/// What to take off each of some lengths, as far as it is as long, so that `left` is left in all.
+/// Amount to take off each of some lengths, as far as it is as long, so that `left` is left in all.
 fn level(lengths: &[Ns], left: Ns) -> Ns {
     let mut lengths = lengths.to_vec();
     lengths.sort_unstable_by_key(|length| std::cmp::Reverse(*length));

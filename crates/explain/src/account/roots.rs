@@ -1,4 +1,4 @@
-//! What may delay a thread or a GPU: a cause with its culprit, and how much time each is charged with.
+//! Roots of delays of threads and GPUs: a cause with its culprit, and how much time each is charged with.
 
 use super::idle::Trail;
 use super::sites::{SiteId, SpotId};
@@ -26,7 +26,7 @@ impl Root {
     }
 }
 
-/// Who or what is to blame.
+/// Thread, place, call, lock or GPU that is to blame.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub(crate) enum Culprit {
     /// A part of slow calls: those of one finding.
@@ -35,17 +35,17 @@ pub(crate) enum Culprit {
     Lock(ProcessId, i64, Option<SpotId>),
     /// The work of calls of this name, made at this place.
     Call(ProcessId, Sym, StackId),
-    /// What threads do outside calls at a place.
+    /// Activity of threads outside calls at a place.
     Spot(ProcessId, SpotId),
-    /// What threads do outside calls at an unknown place, before they make calls of this name.
+    /// Activity of threads outside calls at an unknown place, before they make calls of this name.
     Before(ProcessId, Sym),
-    /// What threads do between calls that follow each other at once.
+    /// Activity of threads between calls that follow each other at once.
     Between(ProcessId),
     /// The GPU itself.
     Device(DeviceId),
-    /// What a thread does outside calls at a site: its samples are to tell the places.
+    /// Activity of a thread outside calls at a site: its samples are to tell the places.
     Site(SiteId),
-    /// As [`Culprit::Site`], while the thread holds a lock; where it was, if the recorded wait states it.
+    /// Like [`Culprit::Site`], but while the thread holds a lock; where it was, if the recorded wait states it.
     Held(i64, SiteId, Option<SpotId>),
 }
 
@@ -72,7 +72,7 @@ pub(crate) struct PartRoots {
 pub(crate) struct StepRoots {
     pub median: RootTimes,
     pub total: RootTimes,
-    /// What each slow step had more of.
+    /// Roots of which each slow step had more time.
     pub slow: Vec<RootTimes>,
 }
 
@@ -136,14 +136,14 @@ impl<'p> Path<'p> {
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Link {
     pub thread: ThreadId,
-    /// What it waited for; `None` for the root.
+    /// Cause and culprit for which it waited; `None` for the root.
     pub wait: Option<Root>,
 }
 
 /// Longest charges that a row keeps.
 const LONGEST: usize = 3;
 
-/// What a root was charged with.
+/// Charges of a root.
 #[derive(Clone)]
 pub(crate) struct Row {
     pub root: Root,
@@ -154,7 +154,7 @@ pub(crate) struct Row {
     pub longest: [(Ns, Ns); LONGEST],
     /// The chain of the longest charge for which another thread waited, root first; else of the longest.
     pub chain: Vec<Link>,
-    /// That charge, ns.
+    /// Length of the charge of `chain`, ns.
     pub chain_ns: Ns,
     /// The threads that waited first, with the time of each.
     pub waiters: Vec<(ThreadId, Ns)>,
@@ -291,7 +291,7 @@ pub(super) struct Charges {
     known: FxHashMap<Root, usize>,
     recent: [usize; RECENT],
     next: usize,
-    /// What was charged, one by one; `None` if only the sums are wanted.
+    /// Single charges; `None` if only the sums are wanted.
     trail: Option<Trail>,
 }
 
@@ -327,7 +327,7 @@ impl Charges {
         add_to(&mut self.rows[row].seen, spot, weight);
     }
 
-    /// What a row was charged with is a part of a pause.
+    /// Counts `ns` of a row's charges as a part of a pause.
     pub fn is_part(&mut self, row: usize, ns: Ns) {
         self.rows[row].partial += ns;
     }

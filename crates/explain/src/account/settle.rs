@@ -33,7 +33,7 @@ pub(super) fn settle(rows: Vec<Row>, sites: &Sites) -> Vec<Row> {
     settle_beside(0, rows, sites)
 }
 
-/// As [`settle`], of a time so short that few samples or one lie within: the samples of all pauses of a site have the weight
+/// Like [`settle`], but for a time so short that few samples or one lie within: the samples of all pauses of a site have the weight
 /// of two beside them. Two are a choice.
 pub(super) fn settle_short(rows: Vec<Row>, sites: &Sites) -> Vec<Row> {
     settle_beside(2 * SAMPLE, rows, sites)

@@ -73,7 +73,7 @@ pub(super) struct Sites {
     loads: Vec<(SpotId, StackId)>,
 }
 
-/// What pauses of one site have in common.
+/// Thread, calls and place that pauses of one site have in common.
 #[derive(PartialEq, Eq, Hash)]
 struct Between {
     thread: ThreadId,

@@ -33,7 +33,7 @@ impl Step {
         causes
     }
 
-    /// What this step had more of than another one; less is negative.
+    /// Roots of which this step had more time than another one; less is negative.
     fn more(&self, usual: &Step) -> Vec<(Root, Ns)> {
         let less = usual.idle.iter().map(|(root, ns)| (*root, -ns));
         let mut more = sums(self.idle.iter().copied().chain(less));
@@ -42,7 +42,7 @@ impl Step {
     }
 }
 
-/// What was charged, by cause. That a place is in a step says nothing: it is none.
+/// Charged time by cause, most first. The name of a step is no place: that a place is in a step says nothing.
 fn parts(blame: &Blame<'_>, found: &Found, charges: &[(Root, Ns)]) -> Vec<AccountPart> {
     let is_step = |place: &Place| place.file.is_empty() && found.is_one(blame.facts.trace, &place.function);
     let mut parts = by_cause(blame, charges);
@@ -157,13 +157,13 @@ pub(super) struct Cutting<'a, 'b> {
     next: usize,
     /// Whether some go on side by side: what they are charged with is not the whole's then.
     are_shared: bool,
-    /// Those that have begun and have not ended, with what each was charged with.
+    /// Steps that have begun and have not ended, with the charges of each.
     open: Vec<(usize, Charges)>,
-    /// What those that have ended were charged with.
+    /// Charges of the steps that have ended.
     steps: Vec<Vec<Row>>,
     /// Whether single charges are kept, too.
     each: bool,
-    /// What all gaps were charged with, once [`Cutting::done`].
+    /// Charges of all gaps, once [`Cutting::done`].
     total: Charges,
 }
 

@@ -130,7 +130,7 @@ fn waiting<'f>(facts: &'f Facts<'_>) -> impl Iterator<Item = Stretch> + 'f {
     facts.waiting().filter(move |at| !is_slow(*at) && facts.is_chosen(*at))
 }
 
-/// What parts of short waits have in common that are added up.
+/// Thread, name and cause of the parts of short waits that are added up.
 type Kind = (ThreadId, Sym, Cause);
 
 fn kind(facts: &Facts<'_>, stretch: Stretch, part: &Part) -> Kind {

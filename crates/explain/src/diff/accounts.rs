@@ -9,7 +9,7 @@ use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet};
 use trace::Ns;
 
-/// What a time was spent with.
+/// Work or cause that a time was spent with.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub enum What {
     /// The GPU worked.
@@ -94,7 +94,7 @@ pub struct ThreadsChange {
     pub account: AccountChange,
 }
 
-/// What rows of both sides have in common.
+/// Properties that rows of both sides have in common.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord)]
 struct Key {
     what: What,
@@ -239,7 +239,7 @@ fn of_gpu(run: &Run, device: i64, refused: bool) -> Rows {
     rows
 }
 
-/// What threads of both sides have in common: whether they call CUDA, their name, else the call that they spent most time with.
+/// Properties that threads of both sides have in common: whether they call CUDA, their name, else the call with most time.
 type Role = (bool, String, String);
 
 /// The accounts of threads.

@@ -15,7 +15,7 @@ pub struct Amount {
 }
 
 impl Amount {
-    /// That of some traces; 0 without any.
+    /// Amount of some traces; 0 without any.
     pub(super) fn of(mut figures: Vec<Ns>) -> Amount {
         figures.sort_unstable();
         let (Some(least_ns), Some(most_ns)) = (figures.first().copied(), figures.last().copied()) else {

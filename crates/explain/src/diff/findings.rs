@@ -10,7 +10,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use trace::Ns;
 
 named! {
-    /// What became of a finding.
+    /// State of a finding after the change, compared with before.
     FindingState {
         /// No trace before has it.
         New = "new",
@@ -35,7 +35,7 @@ pub struct FindingChange {
     /// Where most of the calls were made, after the change if it is there; `None` if unknown.
     #[serde(rename = "where")]
     pub place: Option<Place>,
-    /// What became of it.
+    /// State after the change, compared with before.
     pub state: FindingState,
     /// The time that it lost.
     #[serde(flatten)]

@@ -1,4 +1,4 @@
-//! What traces have records of: a cause that one side cannot have is no change.
+//! Kinds of records that traces have: a cause that one side cannot have is no change.
 
 use super::Sides;
 use crate::finding::named;
@@ -12,7 +12,7 @@ named! {
         Operations = "operations",
         /// Waits for locks and for other threads.
         Waits = "waits",
-        /// What threads did outside calls, as the scheduler counted it.
+        /// Activity of threads outside calls, as the scheduler counted it.
         States = "states",
         /// Samples of stacks.
         Samples = "samples",
@@ -40,11 +40,11 @@ named! {
 pub struct Lack {
     /// The side without.
     pub side: Side,
-    /// What it lacks.
+    /// Kind of records that it lacks.
     pub what: Kept,
 }
 
-/// What a trace has records of; [`Kept::IdleCauses`] is up to its account.
+/// Kinds of records that a trace has; [`Kept::IdleCauses`] is up to its account.
 pub fn kept(trace: &Trace) -> Vec<Kept> {
     let has = |kept: &Kept| match kept {
         Kept::Operations => !trace.ops.is_empty(),
@@ -58,7 +58,7 @@ pub fn kept(trace: &Trace) -> Vec<Kept> {
     Kept::ALL.iter().copied().filter(has).collect()
 }
 
-/// What no trace of one side has, and some trace of the other one.
+/// Kinds of records that no trace of one side has, and some trace of the other one.
 pub(super) fn lacks(sides: &Sides<'_>) -> Vec<Lack> {
     let has = |run: &super::Run, kept: Kept| {
         run.kept.contains(&kept) && (kept != Kept::IdleCauses || run.explanation.accounts.refused.is_none())

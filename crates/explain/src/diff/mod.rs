@@ -1,4 +1,4 @@
-//! What differs between traces of the same program before and after a change: accounts by cause and place (`accounts.rs`),
+//! Differences between traces of the same program before and after a change: accounts by cause and place (`accounts.rs`),
 //! findings (`findings.rs`) and steps (`steps.rs`). `amount.rs` compares one figure of several traces a side.
 
 mod accounts;
@@ -23,9 +23,9 @@ use trace::Ns;
 pub struct Run {
     /// Its explanation.
     pub explanation: Explanation,
-    /// What it has records of.
+    /// Kinds of records that it has.
     pub kept: Vec<Kept>,
-    /// What a gate judges; `None` if nothing is judged.
+    /// Figures that a gate judges; `None` if nothing is judged.
     pub figures: Option<Figures>,
 }
 
@@ -43,7 +43,7 @@ impl Run {
 /// span, to the nanosecond.
 #[derive(Clone, Debug, Serialize)]
 pub struct Diff {
-    /// What one side has no records of, and the other has.
+    /// Records that one side lacks, and the other has.
     pub lacks: Vec<Lack>,
     /// The selected time.
     pub wall: Change,
@@ -59,7 +59,7 @@ pub struct Diff {
     pub gate: Option<Judgement>,
 }
 
-/// What is judged.
+/// Figures that are judged, and the limit of the time.
 #[derive(Clone, Copy, Default)]
 pub struct Limits<'a> {
     /// Counts, and shares within one run: by limits of our own. Needs [`Run::figures`].

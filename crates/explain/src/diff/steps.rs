@@ -12,7 +12,7 @@ use trace::Ns;
 pub struct StepsChange {
     /// Their name.
     pub name: String,
-    /// What shows where they begin.
+    /// Records that show where they begin.
     pub source: StepSource,
     /// Number of steps of all traces before.
     pub before_count: u64,

@@ -187,7 +187,7 @@ impl Facts<'_> {
         is_named && selected.caller(self.thread(call), self.start(call))
     }
 
-    /// As [`Facts::is_chosen`], whatever the selected time.
+    /// Like [`Facts::is_chosen`], but whatever the selected time.
     pub fn is_chosen_at_any_time(&self, stretch: Stretch) -> bool {
         let trace = self.trace;
         self.calls.selected.caller(stretch.thread(trace), stretch.start(trace))

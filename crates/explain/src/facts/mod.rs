@@ -40,7 +40,7 @@ impl<'a> Facts<'a> {
         Facts::with_order(trace, options, Arc::new(CallOrder::new(trace)))
     }
 
-    /// As [`Facts::new`], with the order of the trace's calls.
+    /// Like [`Facts::new`], but with the order of the trace's calls.
     pub fn with_order(trace: &'a Trace, options: &Options, order: Arc<CallOrder>) -> Facts<'a> {
         let calls = Calls::new(trace, options, order);
         let operations = Operations::new(trace, &calls.order.outer);

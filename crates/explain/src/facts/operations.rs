@@ -95,7 +95,7 @@ impl Facts<'_> {
         }))
     }
 
-    /// What a call copies: from its copies on the GPU, else from its arguments.
+    /// Copy that a call makes: from its copies on the GPU, else from its arguments.
     pub fn copied(&self, call: CallId) -> Option<Copied> {
         let arguments = || self.operations.arguments.of(call).map(|row| self.trace.arguments.row(row));
         let asked = || arguments().find(|row| row.copy != CopyKind::Unknown);

@@ -1,4 +1,4 @@
-//! What one trace has of each kind that a gate judges: counts for each step, and what its GPU waited for. All are counts or shares
+//! Figures of one trace for each kind that a gate judges: counts for each step, and the waits of its GPU. All are counts or shares
 //! within one run, so that traces of machines of different speed can be compared.
 
 use super::Counted;
@@ -104,7 +104,7 @@ impl Figures {
         Figures { by_step, by_launch }
     }
 
-    /// What the trace is counted in if it is compared with these; all have the same steps, or none is counted in steps.
+    /// Unit in which the trace is counted if it is compared with these; all have the same steps, or none is counted in steps.
     pub(super) fn unit(&self) -> Option<&Unit> {
         self.by_step.as_ref().map(|measured| &measured.unit)
     }
@@ -159,7 +159,7 @@ impl<'a> OuterCalls<'a> {
         Site { place: self.places.get(&call).cloned(), call: name }
     }
 
-    /// What the calls of a process, else of all, count in some windows.
+    /// Counts of the calls of a process, else of all, in some windows.
     fn measured(&self, unit: Unit, (windows, pid): (&[(Ns, Ns)], Option<i64>)) -> Measured {
         let trace = self.trace;
         let is_in = |call: CallId| {

@@ -30,13 +30,13 @@ const LEAST_FIRST_USE_STEP: f64 = 0.25;
 /// Most places that one gate names.
 const MOST_REDS: usize = 3;
 
-/// What is the same in all traces.
+/// Properties that are the same in all traces.
 pub(crate) struct Alike {
     /// The tool that recorded them.
     pub tool: bool,
     /// The GPUs' names.
     pub gpus: bool,
-    /// That the causes of idle time are known.
+    /// Whether the causes of idle time are known.
     pub causes: bool,
 }
 

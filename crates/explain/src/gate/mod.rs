@@ -13,7 +13,7 @@ use crate::{Cause, Place, StepSource};
 use serde::Serialize;
 
 named! {
-    /// What is counted.
+    /// Kind of calls or copies that is counted.
     Counted {
         /// Calls that wait for the GPU: synchronizations, and copies whose name has no `Async`.
         Synchronizations = "synchronizations",
@@ -28,7 +28,7 @@ named! {
     }
 }
 
-/// What a gate judges.
+/// Kind of figure that a gate judges.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Kind {
     /// A number for each step, or for each launch.
@@ -112,7 +112,7 @@ impl Level {
     }
 }
 
-/// What a gate found beyond its limit, at a place.
+/// Excess that a gate found beyond its limit, at a place.
 #[derive(Clone, Debug, Serialize)]
 pub struct Red {
     /// The cause: the rule's name in SARIF.
@@ -129,7 +129,7 @@ pub struct Red {
 /// One judged figure.
 #[derive(Clone, Debug, Serialize)]
 pub struct Gate {
-    /// What is judged.
+    /// Kind of the judged figure.
     pub gate: Kind,
     /// Its unit: a number for each step or launch, a part of 1, or ns.
     pub unit: GateUnit,
@@ -143,12 +143,12 @@ pub struct Gate {
     pub state: GateState,
     /// Why it is inconclusive.
     pub doubt: Option<Doubt>,
-    /// What is beyond the limit, most first; empty unless `state` is exceeded.
+    /// Excesses beyond the limit, most first; empty unless `state` is exceeded.
     pub reds: Vec<Red>,
 }
 
 named! {
-    /// What a gate's figures are.
+    /// Unit of a gate's figures.
     GateUnit {
         /// A number for each step.
         PerStep = "per-step",
@@ -177,7 +177,7 @@ pub struct Judgement {
 pub struct CountedSteps {
     /// Their name.
     pub name: String,
-    /// What shows where they begin.
+    /// Records that show where they begin.
     pub source: StepSource,
 }
 

@@ -111,7 +111,7 @@ pub struct LateOps {
     pub call: String,
     /// The library whose calls or kernels they are (`cublas`); empty if unknown.
     pub library: String,
-    /// What they waited for last; `null` if unknown.
+    /// Operation or call for which they waited last; `null` if unknown.
     pub behind: Option<Behind>,
     /// Number of operations.
     pub count: u64,
@@ -140,7 +140,7 @@ pub fn overlaps(trace: &Trace, selection: &Selection) -> Vec<Overlap> {
     with_order(trace, selection, || Arc::new(CallOrder::new(trace)))
 }
 
-/// As [`overlaps`], with what makes the order of the trace's calls: not every trace needs it.
+/// Like [`overlaps`], but with a function that makes the order of the trace's calls: not every trace needs it.
 pub(crate) fn with_order(
     trace: &Trace,
     selection: &Selection,

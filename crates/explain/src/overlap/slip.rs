@@ -31,7 +31,7 @@ pub(super) struct Root {
     pub behind: RootBehind,
 }
 
-/// What an operation waited for.
+/// Operation or call for which an operation waited.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum RootBehind {
     Item(u32),

@@ -18,7 +18,7 @@ use serde::Serialize;
 use trace::{CallId, DeviceId, Ns, OpId, ProcessId, Sym, ThreadId, Trace};
 
 named! {
-    /// What shows where steps begin.
+    /// Records that show where steps begin.
     StepSource {
         /// Ranges that somebody marked.
         Ranges = "ranges",
@@ -37,7 +37,7 @@ pub struct Steps {
     /// The name of the ranges without their numbers (`ProfilerStep`), of the call that launches graphs, or of the kernel
     /// with which steps begin.
     pub name: String,
-    /// What shows where steps begin.
+    /// Records that show where steps begin.
     pub source: StepSource,
     /// The process whose steps they are.
     pub pid: i64,
@@ -111,8 +111,8 @@ pub struct SlowStep {
     pub duration_ns: Ns,
     /// How much longer than in the median step the GPU was busy, ns.
     pub busy_more_ns: Ns,
-    /// What it had more of than the median step, most first; less is negative. With `busy_more_ns` it adds up to what it took
-    /// longer.
+    /// Causes of which it had more time than the median step, most first; less is negative. With `busy_more_ns` they add up to
+    /// the time that it took longer.
     pub more: Vec<AccountPart>,
 }
 
@@ -214,7 +214,7 @@ pub(crate) fn find(facts: &Facts<'_>, window: (Ns, Ns)) -> Option<Found> {
         .map(Found::settled)
 }
 
-/// Those of one stream, if nearly all work is in it; else of the threads that do the same.
+/// Finds the steps of one stream, if nearly all work is in it; else of the threads that do the same.
 fn in_kernels(facts: &Facts<'_>, window: (Ns, Ns)) -> Option<Found> {
     let busiest = kernels::Busiest::of(facts)?;
     let of_one = kernels::find(facts, window);
@@ -239,7 +239,7 @@ pub(crate) struct Outliers {
 const SETTLING: usize = 5;
 
 impl Outliers {
-    /// Those of at least one step. A slow step takes more than one and a half times the median, and is beyond Tukey's outer
+    /// Outliers among at least one step. A slow step takes more than one and a half times the median, and is beyond Tukey's outer
     /// fence (Exploratory Data Analysis, 1977): the third quartile and three times the distance between the quartiles.
     pub fn of(lengths: &[Ns]) -> Outliers {
         let took = |at: usize| lengths[at];

@@ -9,7 +9,7 @@ use trace::{CallId, Ns, OpId, RangeId, RangeKind, Sym, ThreadId, Times, Trace};
 /// with three a median exists.
 const PROFILER_STEP: (&str, usize) = ("ProfilerStep#", 3);
 
-/// What programs call their steps, in lower case.
+/// Words that programs use for their steps, in lower case.
 const WORDS: [&str; 5] = ["step", "iter", "batch", "request", "token"];
 
 /// Most groups that are compared: those that take most time.

@@ -3,7 +3,7 @@
 use proptest::prelude::*;
 use trace::*;
 
-/// What a thread does next.
+/// Next activity of a thread.
 #[derive(Clone, Debug)]
 struct Round {
     thread: usize,
@@ -31,7 +31,7 @@ fn round() -> impl Strategy<Value = Round> {
     )
 }
 
-/// What two threads do, and what is recorded of it.
+/// Activity of two threads, and the records of it.
 #[derive(Clone, Debug)]
 pub struct Program {
     rounds: Vec<Round>,

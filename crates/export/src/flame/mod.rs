@@ -11,7 +11,7 @@ use rustc_hash::FxHashMap;
 use std::borrow::Cow;
 use trace::{FrameId, Ns, ProcessId, Sample, StackId, ThreadId, Times, Trace};
 
-/// What the GPUs of a sample's process did then.
+/// State of the GPUs of a sample's process at that moment.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum Gpu {
     /// None ran an operation of the process.
@@ -107,7 +107,7 @@ fn frames(trace: &Trace, stack: StackId) -> Vec<FrameId> {
     frames
 }
 
-/// What stands for a sample without a stack.
+/// Name in place of the stack of a sample without one.
 fn stackless(sample: &Sample) -> String {
     format!("[{}, no stack]", sample.state.name())
 }

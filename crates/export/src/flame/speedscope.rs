@@ -38,7 +38,7 @@ fn profile(dictionary: &mut Dictionary<'_>, flame: &Flame) -> Value {
     })
 }
 
-/// What a number in the dictionary stands for.
+/// Frame that a number in the dictionary stands for, or the state of a thread without a stack.
 #[derive(PartialEq, Eq, Hash)]
 enum Entry {
     Frame(FrameId),

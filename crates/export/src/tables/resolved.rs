@@ -223,7 +223,7 @@ impl<'a> Words<'a> {
             .text("releaser_place", move |row| self.place(waits.releaser_stack[row]))
     }
 
-    /// What was recorded of threads and processes whether they called anything or not.
+    /// Tables of records of threads and processes, whether they called anything or not.
     fn besides_calls(self) -> [Table<'a>; 4] {
         let Trace { states, limits, samples, tallies, processes, .. } = self.trace;
         let states_table = self

@@ -1,4 +1,4 @@
-//! What threads did, as slices on a track below each thread.
+//! Activity of threads, as slices on a track below each thread.
 
 use super::event::{Category, Detail, Key, Value};
 use super::names::{Name, Names};

@@ -535,7 +535,7 @@ impl Buckets {
         self.rows[self.first[bucket]..self.first[bucket + 1]].iter().map(|row| *row as usize)
     }
 
-    /// As [`Buckets::of`]; `None` for the rows without an owner.
+    /// Like [`Buckets::of`], but `None` stands for the rows without an owner.
     pub fn of_some(&self, bucket: Option<usize>) -> impl Iterator<Item = usize> + '_ {
         self.of(bucket.unwrap_or(self.first.len() - 2))
     }

@@ -34,7 +34,7 @@ pub(crate) struct Track {
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) enum What {
     Thread(ThreadId),
-    /// What the thread before it did, as the scheduler saw it.
+    /// Activity of the thread before it, as the scheduler saw it.
     States(ThreadId),
     /// The device's operations again, which its streams show too.
     Engine(DeviceId, Engine),

@@ -76,9 +76,9 @@ pub enum Form {
     Text,
     Json,
     Markdown,
-    /// What is judged, for test reports.
+    /// Judgements, for test reports.
     Junit,
-    /// What is judged, at the lines, for code scanning.
+    /// Judgements at their lines, for code scanning.
     Sarif,
 }
 

@@ -120,7 +120,7 @@ The file is written atomically, and never replaces a file without --force.
 
 Exit status: 0 done; 2 not measured, and nothing is written.")]
 pub struct LabCalibrate {
-    /// What to measure: gpu, or sim:MODEL with a built-in model or a file [default: gpu].
+    /// Device to measure: gpu, or sim:MODEL with a built-in model or a file [default: gpu].
     #[arg(long, value_name = "gpu|sim:MODEL")]
     pub on: Option<String>,
     /// Write the model to this file; its name is the file's, without .toml.

@@ -31,11 +31,11 @@ pub struct Whatif {
     /// Changes to try together, as in own-stream,pinned-reused; may be repeated for further predictions.
     #[arg(long = "fix", value_name = "FIX,…")]
     pub fixes: Vec<String>,
-    /// What if this were faster: kernel:NAME, call:NAME ("*" stands for anything), copies, or host:FILE:LINE, the program's own
+    /// Part to predict as faster: kernel:NAME, call:NAME ("*" stands for anything), copies, or host:FILE:LINE, the program's own
     /// code, and a factor; several together.
     #[arg(long, value_name = "WHAT=FACTORx", value_parser = Faster::from_str)]
     pub faster: Vec<Faster>,
-    /// What if the causes of these findings of `holdup explain` were gone, all together: H2.
+    /// Findings of `holdup explain` whose causes are predicted as gone, all together: H2.
     #[arg(long, value_name = "FINDING,…", value_delimiter = ',')]
     pub remove: Vec<String>,
     /// Predict the time within ranges (NVTX, record_function, operators) whose name contains this, instead of the whole time.

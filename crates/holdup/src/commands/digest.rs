@@ -38,7 +38,7 @@ impl Input {
     }
 }
 
-/// What was done.
+/// Counts of the traces digested, and the files written.
 #[derive(Default, serde::Serialize)]
 struct Done {
     traces: u64,

@@ -1,4 +1,4 @@
-//! What the fixes of an explanation would gain.
+//! Gains that the fixes of an explanation would bring.
 
 use crate::args::Gains;
 use crate::progress::Bar;

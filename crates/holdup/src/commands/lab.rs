@@ -52,9 +52,9 @@ fn names_file(name: &str) -> bool {
 struct Targets {
     output: Option<Target>,
     plot: Option<Target>,
-    /// That of calls' mean times, beside the plot.
+    /// Target of the plot of calls' mean times, beside the plot.
     calls: Option<Target>,
-    /// Those of traces, in the order of the variants that have one.
+    /// Targets of traces, in the order of the variants that have one.
     traces: Vec<Target>,
 }
 

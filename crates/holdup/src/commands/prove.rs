@@ -58,7 +58,7 @@ pub fn run(arguments: &Prove, color: Color) -> Result<ExitCode, Failure> {
     })
 }
 
-/// What to compare, checked as far as that goes without a run.
+/// Comparison to make, checked as far as that goes without a run.
 fn tested(arguments: &Prove) -> Result<Tested, Failure> {
     if arguments.against.is_none() && arguments.with.is_empty() {
         let problem = "nothing to compare with: name a command with --against, or a variable with --with";

@@ -122,7 +122,7 @@ fn removed(trace: &Trace, arguments: &Whatif) -> Result<Vec<Removed>, Failure> {
     arguments.remove.iter().map(one).collect()
 }
 
-/// What is only imagined is so in each prediction.
+/// Adds the imagined changes to each prediction.
 fn imagine<'a>(wanted: &mut Vec<Vec<Change<'a>>>, faster: &'a [Faster], removed: &'a [Removed]) {
     let imagined = faster.iter().map(Change::Faster).chain(removed.iter().map(Change::Removed));
     let imagined: Vec<Change<'a>> = imagined.collect();

@@ -10,7 +10,7 @@ use std::fmt::Write;
 pub struct Made {
     /// Its path from the root.
     pub name: String,
-    /// What it contains.
+    /// Contents of the page.
     pub text: String,
 }
 
@@ -23,7 +23,7 @@ pub fn all() -> Vec<Made> {
     pages
 }
 
-/// What command lines print: several pages show one trace.
+/// Outputs of command lines: several pages show one trace.
 struct Printed {
     stage: Stage,
     known: BTreeMap<&'static str, String>,
@@ -218,7 +218,7 @@ fn of_fix(fix: &Offered, printed: &mut Printed) -> Made {
     Made { name: format!("docs/fixes/{}.md", fix.id), text }
 }
 
-/// What a form is for: the frameworks, or a shell.
+/// Title of a form: the frameworks that it is for, or a shell.
 fn title(form: &Form) -> String {
     let named = |framework: &Framework| match framework {
         Framework::PyTorch => "PyTorch",

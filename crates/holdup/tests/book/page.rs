@@ -16,7 +16,7 @@ pub struct Page {
     pub blocks: Vec<Block>,
     /// Where its links lead.
     pub links: Vec<String>,
-    /// What a link may name after `#`.
+    /// Names that a link may have after `#`.
     pub anchors: Vec<String>,
 }
 
@@ -40,7 +40,7 @@ pub struct Documented {
     pub inline: bool,
 }
 
-/// What a comment before a block asks for: `<!-- not run: REASON -->`, `<!-- output varies: REASON -->`.
+/// Request of a comment before a block: `<!-- not run: REASON -->`, `<!-- output varies: REASON -->`.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Mark {
     /// The commands succeed and print what the page shows.
@@ -91,7 +91,7 @@ pub fn pages() -> Vec<String> {
 struct Reading<'a> {
     text: &'a str,
     page: Page,
-    /// What the comment before the next block asks for.
+    /// Request of the comment before the next block.
     mark: Mark,
     /// The language and the line of the fenced block that is open.
     fence: Option<(String, usize)>,

@@ -4,7 +4,7 @@
 pub struct Shown {
     /// The name of the cause, the overlap rule or the fix.
     pub id: &'static str,
-    /// What makes the trace; empty for an example.
+    /// Command line that makes the trace; empty for an example.
     pub make: &'static str,
     /// The command line that shows it.
     pub look: &'static str,

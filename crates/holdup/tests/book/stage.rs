@@ -24,13 +24,13 @@ const PROPS: &[(&str, &str)] = &[
 /// Programs that pages name: `python` is python3, and a browser opens nothing.
 const PROGRAMS: &[(&str, &str)] = &[("python", "exec python3 \"$@\""), ("xdg-open", "exit 0")];
 
-/// What a command line did.
+/// Result of a command line.
 pub struct Run {
     /// Whether it succeeded.
     pub success: bool,
-    /// What it printed on standard output.
+    /// Text that it printed on standard output.
     pub output: String,
-    /// What it printed on standard error.
+    /// Text that it printed on standard error.
     pub errors: String,
 }
 

@@ -14,7 +14,7 @@ pub fn holdup(arguments: &str) -> Output {
         .expect("the program starts")
 }
 
-/// What the program prints when it succeeds and has nothing to complain about.
+/// Output of the program when it succeeds and has nothing to complain about.
 pub fn printed(arguments: &str) -> String {
     let output = holdup(arguments);
     let complaint = String::from_utf8_lossy(&output.stderr);

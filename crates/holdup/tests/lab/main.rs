@@ -60,7 +60,7 @@ fn the_recorded_results_match_their_page() {
     same(&docs.join("h200.md"), &expected);
 }
 
-/// What `holdup lab show` says of a file below its heading, and what it draws.
+/// Text that `holdup lab show` prints of a file below its heading, and the plot that it draws.
 fn shown(results: &Path) -> (String, String) {
     let directory = directory();
     let plot = directory.path().join("plot.svg");

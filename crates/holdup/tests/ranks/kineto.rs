@@ -4,7 +4,7 @@
 
 use serde_json::{Value, json};
 
-/// What makes a pair of traces.
+/// Parameters of a pair of traces.
 pub struct Pair {
     pub steps: usize,
     /// Time that each rank computes on the host in a step, µs.

@@ -23,7 +23,7 @@ fn folder(pair: &Pair) -> TempDir {
     folder
 }
 
-/// What is printed after both traces.
+/// Text printed after both traces.
 fn end(pair: &Pair) -> String {
     let output = explain(pair, &[]);
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
@@ -97,7 +97,7 @@ fn json_has_the_ranks_in_each_trace() {
     assert_eq!(documents.len(), 2);
 }
 
-/// What is printed in this form for a trace.
+/// Text printed in this form for a trace.
 fn explained(trace: &str, form: &str) -> String {
     let folder = tempfile::tempdir().expect("can create");
     std::fs::write(folder.path().join("trace.json"), trace).expect("can write");

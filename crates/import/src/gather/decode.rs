@@ -22,7 +22,7 @@ pub(super) fn batch() -> usize {
     AHEAD * rayon::current_num_threads()
 }
 
-/// What a first look at a chunk shows.
+/// Results of a first look at a chunk.
 pub(super) struct Survey<'a> {
     /// The records that others refer to.
     pub references: Vec<(Reference, Record<'a>)>,
@@ -72,7 +72,7 @@ struct Decoded<'a> {
     unread: Unread,
 }
 
-/// What must be done in the order of a process's records.
+/// Work that must be done in the order of a process's records.
 enum Rest<'a> {
     /// The first operation of a stream: device, context, stream.
     Stream([u32; 3]),
@@ -217,7 +217,7 @@ impl<'a> Decoder<'a, '_> {
         value.unwrap_or_default()
     }
 
-    /// What all operations have in common; `None` if the times are invalid.
+    /// Operation with the fields that all have in common; `None` if the times are invalid.
     fn op(&mut self, (start, end, correlation, stream): Common) -> Option<Op> {
         let (start, end) = self.decoded.times.check(start, end)?;
         let stream = match self.last {

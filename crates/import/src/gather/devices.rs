@@ -5,7 +5,7 @@ use rustc_hash::FxHashMap;
 use spool::DeviceIdentity;
 use trace::{Device, DeviceId};
 
-/// What the processes so far know of GPUs.
+/// GPUs, as far as the processes so far know them.
 #[derive(Default)]
 pub(super) struct Devices {
     /// The rows of UUIDs.

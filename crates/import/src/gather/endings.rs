@@ -1,4 +1,4 @@
-//! What threads did between the last look at them and their end. The process's own file says when a thread ended and what
+//! Activity of threads between the last look at them and their end. The process's own file says when a thread ended and what
 //! the kernel had counted of it, the one beside it the same of the last look.
 
 use super::Process;
@@ -30,7 +30,7 @@ impl Endings {
         self.left.entry(tid).or_default().push(LastLook { at, gone, running, runnable });
     }
 
-    /// What the last look saw of a thread that ended so: nothing where no look found it; `None` where that is unknown.
+    /// Last look at a thread that ended so: nothing where no look found it; `None` where that is unknown.
     fn last_look(&self, end: &ThreadEnd, all_known: bool) -> Option<Option<&LastLook>> {
         match self.left.get(&end.tid) {
             Some(known) => known.iter().find(|left| (left.at..=left.gone).contains(&end.at)).map(Some),

@@ -1,4 +1,4 @@
-//! What calls issue to GPUs, and the streams that they name: what `order.rs` joins.
+//! Work that calls issue to GPUs, and the streams that they name: `order.rs` joins them.
 
 use super::Process;
 use super::order::{Group, Issue, Joined, Work, join};

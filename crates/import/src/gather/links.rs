@@ -230,7 +230,7 @@ impl Process<'_, '_> {
         }
     }
 
-    /// Whose lock it is, by the library whose code waited.
+    /// Layer of a lock, by the library whose code waited.
     fn layer(&self, library: u32) -> LockLayer {
         match self.all.trace.text(self.texts.get(library)) {
             name if name.starts_with("libcuda.so") => LockLayer::Driver,

@@ -114,7 +114,7 @@ fn in_object(image: &[u8], address: u64, found: &mut dyn FnMut(Symbol<'_>)) -> b
 
 type Elf<'a> = ElfFile64<'a, Endianness>;
 
-/// As [`in_object`], from the debugging information.
+/// Like [`in_object`], but from the debugging information.
 fn lines(file: &Elf<'_>, address: u64, found: &mut dyn FnMut(Symbol<'_>)) -> bool {
     let section = |id: SectionId| {
         let data = file.section_by_name(id.name()).and_then(|section| section.data().ok());
@@ -135,7 +135,7 @@ fn lines(file: &Elf<'_>, address: u64, found: &mut dyn FnMut(Symbol<'_>)) -> boo
     any
 }
 
-/// As [`in_object`], from the symbol table.
+/// Like [`in_object`], but from the symbol table.
 fn function(file: &Elf<'_>, address: u64, found: &mut dyn FnMut(Symbol<'_>)) -> bool {
     let start = |symbol: &ElfSymbol64<'_, '_, Endianness>| {
         // In an object that was not linked, addresses count from the section's start.

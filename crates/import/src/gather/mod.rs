@@ -149,7 +149,7 @@ pub(crate) fn read_bytes(bytes: &[u8], progress: &mut dyn FnMut(Progress)) -> Tr
     gather(&[contents], None, &mut NoSymbols, progress)
 }
 
-/// What lies in a spool of one process.
+/// Files of one process in a spool.
 struct Contents<'a> {
     /// The name of its own file.
     name: String,

@@ -17,7 +17,7 @@ use rustc_hash::FxHashMap;
 use std::collections::VecDeque;
 use trace::{CallId, Ns, StreamId};
 
-/// What a call issues to a GPU.
+/// Work that a call issues to a GPU.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub(super) enum Work {
     None,
@@ -66,7 +66,7 @@ pub(super) struct Group {
     pub fact: u32,
 }
 
-/// What came of the join.
+/// Result of the join.
 #[derive(Clone, Copy, Default, PartialEq, Eq, Debug)]
 pub(super) struct Joined {
     /// Calls whose operations are known.
@@ -111,7 +111,7 @@ pub(super) fn join(issues: &[Issue], groups: &[Group]) -> (Vec<i64>, Joined) {
     (join.found, join.joined)
 }
 
-/// What calls and groups have in common.
+/// Properties that calls and groups have in common.
 type Kind = (StreamId, Work, u64, u32);
 
 struct Join<'a> {

@@ -1,4 +1,4 @@
-//! What a recording counts and does not list: waits and calls that are too short, and what the recorder did itself.
+//! Events that a recording counts and does not list: waits and calls that are too short, and the recorder's own work.
 
 use super::Process;
 use spool::{CallTally, Clocks};

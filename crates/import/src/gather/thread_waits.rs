@@ -6,7 +6,7 @@ use rustc_hash::FxHashMap;
 use spool::{Awaited, PythonFrame, ThreadWait, Unplaced};
 use trace::{LockKind, LockLayer, StackId, Sym};
 
-/// What a process's file says of such waits, until all of it is read.
+/// Records of such waits in a process's file, until all of it is read.
 #[derive(Default)]
 pub(super) struct ThreadWaits {
     /// The thread that waited, the number of what it waited for, and the wait.
@@ -265,7 +265,7 @@ mod tests {
     }
 
     proptest! {
-        /// Whatever such a record says, it is read or counted as lost.
+        /// Records with any contents are read or counted as lost.
         #[test]
         fn no_record_is_too_strange(
             kind in 30..36u16,

@@ -16,7 +16,7 @@ const IDLE_PERIOD: Ns = 1_000_000_000;
 /// lag behind.
 const LITTLE: i64 = 10_000_000;
 
-/// What is known of a process's threads while its looks are read.
+/// State of a process's threads while its looks are read.
 #[derive(Default)]
 pub(super) struct Watched {
     stacks: FxHashMap<u32, Kept>,
@@ -30,7 +30,7 @@ enum Kept {
     Row(StackId),
 }
 
-/// What a thread does.
+/// Current activity of a thread.
 struct Now {
     stack: StackId,
     state: ThreadState,

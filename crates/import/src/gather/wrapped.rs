@@ -17,13 +17,13 @@ use trace::{
     ThreadId,
 };
 
-/// What the name of a function says.
+/// Properties of a function, by its name.
 #[derive(Clone, Copy)]
 pub(super) struct Function {
     pub(super) api: Api,
     /// The work that its calls issue to a GPU.
     pub work: Work,
-    /// What its calls wait for.
+    /// Kind of synchronization that its calls wait for.
     waits: SyncKind,
     records_event: bool,
     /// Where its calls name no stream, it is the thread's own default one.
@@ -46,7 +46,7 @@ struct Made {
     driver: spool::Call,
 }
 
-/// What calls need of those before them.
+/// State that calls need of those before them.
 #[derive(Default)]
 pub(super) struct Wrapped {
     functions: FxHashMap<u32, Function>,
@@ -129,7 +129,7 @@ impl Chunked {
     }
 }
 
-/// What reading a chunk's calls needs of the process.
+/// State of the process that reading a chunk's calls needs.
 struct Reader<'p> {
     tid: u32,
     strings: &'p Strings,

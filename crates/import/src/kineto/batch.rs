@@ -129,7 +129,7 @@ enum Skip {
     Lost(&'static str),
 }
 
-/// What flow arrows are called where they are counted.
+/// Name of flow arrows where they are counted.
 pub(super) const ARROWS: &str = "flow arrows";
 
 const NO_TIME: Skip = Skip::Lost("event without readable time");

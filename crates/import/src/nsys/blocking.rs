@@ -2,7 +2,7 @@
 
 use trace::{LockKind, LockMode};
 
-/// What a thread waits for in a function.
+/// Target of a thread's wait in a function.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Awaited {
     /// A lock, or another thread.
@@ -23,7 +23,7 @@ impl Awaited {
     }
 }
 
-/// What a thread waits for in the function of that name; `None` if it does not wait there, or not only there.
+/// Target of a thread's wait in the function of that name; `None` if it does not wait there, or not only there.
 pub(super) fn awaited(function: &str) -> Option<Awaited> {
     use LockMode::{Exclusive, Shared, Unknown};
     let lock = |kind, mode| Some(Awaited::Lock(kind, mode));

@@ -86,7 +86,7 @@ impl Nsys<'_> {
         Ok(())
     }
 
-    /// What Nsight Systems itself does in the program: starting up, flushing.
+    /// Reads the times of Nsight Systems' own work in the program: starting up, flushing.
     fn profiler_overhead(&mut self) -> Result<(), Problem> {
         self.rows.each(PROFILER, ["start", "end", "globalTid", "nameId"], |rows, [start, end, tid, name]| {
             let times = interval(start, end, &TIMES)?;
@@ -99,7 +99,7 @@ impl Nsys<'_> {
         })
     }
 
-    /// What CUPTI and the driver take for themselves: buffers, compiling, loading.
+    /// Reads the times that CUPTI and the driver take for themselves: buffers, compiling, loading.
     fn cupti_overhead(&mut self) -> Result<(), Problem> {
         self.rows.each(
             CUPTI,

@@ -1,4 +1,4 @@
-//! What Nsight Systems records of Python and writes as NVTX events, in domains of its own: waits for the GIL as ranges, and
+//! Records of Python that Nsight Systems writes as NVTX events, in domains of its own: waits for the GIL as ranges, and
 //! samples of stacks as marks.
 
 use rustc_hash::{FxHashMap, FxHashSet};

@@ -1,4 +1,4 @@
-//! What threads did whether they called anything or not: the scheduler's events, samples, and waits that are calls of the
+//! Activity of threads whether they called anything or not: the scheduler's events, samples, and waits that are calls of the
 //! operating system's runtime library.
 
 use super::blocking::{Awaited, awaited};

@@ -105,7 +105,7 @@ fn import(text: &[u8], progress: &mut dyn FnMut(Progress)) -> Result<Trace, Prob
     Ok(trace)
 }
 
-/// What a text holds instead of events.
+/// Contents that a text has instead of events.
 #[derive(Default)]
 struct Found {
     nvprof: bool,

@@ -26,7 +26,7 @@ impl<'a> Filling<'a> {
         self.each_both(table, columns, [], |filling, values, []| read(filling, values))
     }
 
-    /// As [`Filling::each`], for columns in two groups.
+    /// Like [`Filling::each`], but for columns in two groups.
     pub(crate) fn each_both<const M: usize, const N: usize>(
         &mut self,
         table: &str,

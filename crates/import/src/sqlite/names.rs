@@ -56,7 +56,7 @@ impl<'db> Names<'db> {
         known.ok_or(Fault::Row("unknown string id"))
     }
 
-    /// As [`Names::sym`], with the empty string for a missing or unknown number.
+    /// Like [`Names::sym`], but with the empty string for a missing or unknown number.
     pub(crate) fn sym_or_empty(&mut self, strings: &mut Strings, id: Value) -> Result<Sym, Fault> {
         match self.sym(strings, id) {
             Err(Fault::Row(_)) => Ok(Sym::EMPTY),

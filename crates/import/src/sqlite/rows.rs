@@ -96,7 +96,7 @@ impl<'db> Source<'db> {
         self.scan_both(table, columns, [], |values, []| each(values))
     }
 
-    /// As [`Source::scan`], for columns in two groups.
+    /// Like [`Source::scan`], but for columns in two groups.
     pub(crate) fn scan_both<const M: usize, const N: usize>(
         &self,
         table: &str,

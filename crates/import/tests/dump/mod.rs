@@ -3,7 +3,7 @@
 use std::fmt::Write as _;
 use trace::{StackId, ThreadId, Trace};
 
-/// What the bytes become: the trace, or why they are none.
+/// Text of the trace that the bytes hold, or the reason why they hold none.
 pub fn read(bytes: &[u8]) -> String {
     match import::read_bytes(bytes, "trace") {
         Ok(trace) => dump(&trace),

@@ -1,4 +1,4 @@
-//! Who ends whose wait.
+//! Threads that end other threads' waits.
 
 use super::*;
 use std::sync::Barrier;
@@ -80,7 +80,7 @@ fn who_goes_on_takes_the_name_that_was_left_for_another() {
     });
 }
 
-/// Whatever threads read at once, a name is whole and is taken once.
+/// Names are whole and are taken once, whatever threads read at once.
 #[test]
 fn names_are_whole() -> Result<(), &'static str> {
     let address = 0x4000;

@@ -29,11 +29,11 @@ pub struct Explained<'a> {
 pub struct Change<'a> {
     /// The name of the change.
     pub name: &'a str,
-    /// What it does to the program's time, in a sentence.
+    /// Effect on the program's time, in a sentence.
     pub summary: &'a str,
-    /// What the program leaves with the change.
+    /// Trace of the program with the change, explained.
     pub after: Explained<'a>,
-    /// What stands in place of its timeline; `None` if it has one.
+    /// Text in place of its timeline; `None` if it has one.
     pub instead: Option<&'a str>,
 }
 

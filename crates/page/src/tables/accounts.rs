@@ -106,7 +106,7 @@ fn slow_steps(steps: &Steps, rows: &Rows) -> Table {
     table
 }
 
-/// What a slow step had most more of, where, and its finding.
+/// Largest part of the extra time of a slow step, where it was, and its finding.
 fn most(step: &SlowStep) -> [String; 3] {
     let with = |ns: Ns, name: &str| format!("{} {name}", units::duration(ns));
     match step.more.first().filter(|part| part.ns > step.busy_more_ns) {

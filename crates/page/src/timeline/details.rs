@@ -1,5 +1,5 @@
-//! What a click on an operation or a call shows: the call that asked for the operation, or the operation that it asked for,
-//! how it was launched, and the call's stack. The page reads these data when they are asked for.
+//! Details that a click on an operation or a call shows: the call that asked for the operation, or the operation that it asked
+//! for, how it was launched, and the call's stack. The page reads these data when they are asked for.
 
 use super::encode::{CHUNK, Encoded, column};
 use super::lanes::{Kind, Lanes, Window};
@@ -17,7 +17,7 @@ const FRAMES: usize = 40;
 const TEXT: usize = 2 << 20;
 const LAUNCHES: usize = 20_000;
 
-/// What details refer to.
+/// Launches, frames and stacks to which details refer.
 #[derive(Default, Serialize)]
 struct Stored {
     /// `grid 132 × 1 × 1 · block 256 × 1 × 1 · 40 registers`; the first is empty.

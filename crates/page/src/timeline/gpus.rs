@@ -7,7 +7,7 @@ use explain::{Accounts, IdleReason};
 use rustc_hash::FxHashMap;
 use trace::{DeviceId, OpKind, Sym, Trace};
 
-/// What an operation is for, as a bit.
+/// Purpose of an operation, as a bit.
 const COMPUTE: u8 = 1;
 const COMMUNICATION: u8 = 2;
 const MEMORY: u8 = 4;

@@ -74,7 +74,7 @@ impl Rows {
     }
 }
 
-/// What a timeline shows.
+/// Extent of a timeline.
 struct Wanted {
     window: Window,
     /// Whether the trace goes on outside of it.
@@ -154,7 +154,7 @@ pub(crate) struct Beside {
     pub length: Ns,
     /// Its data; names begin with its own prefix.
     pub data: Vec<Data>,
-    /// What it lacks.
+    /// Remarks about what it lacks.
     pub remarks: Vec<String>,
 }
 

@@ -53,7 +53,7 @@ struct Median {
     idle: Vec<u64>,
 }
 
-/// What a slow step had more of than the median.
+/// Causes of which a slow step had more time than the median step.
 #[derive(Serialize)]
 struct Slow {
     /// Its index.

@@ -27,7 +27,7 @@ pub struct Processes<'a> {
     leftovers: Leftovers,
 }
 
-/// What ended a run before the program did.
+/// Reason why a run ended before the program did.
 enum Stop {
     Signal,
     Timeout,

@@ -71,7 +71,7 @@ fn described(copy: &Copy, taken: bool) -> String {
     format!("{}{version}: {who}", copy.path.display())
 }
 
-/// What to do when a copy does not fit the driver.
+/// Remedy when a copy does not fit the driver.
 fn unfit(copy: &Copy, answer: &Answer) -> Option<String> {
     if copy.origin == Origin::Loader && answer.cupti().is_some_and(|(_, version)| version.is_none()) {
         return Some("this library is not CUPTI: remove its directory from LD_LIBRARY_PATH".to_owned());

@@ -135,7 +135,7 @@ fn module_version(text: &str) -> Option<&str> {
 /// `CUDA_ERROR_NO_DEVICE`
 const NO_DEVICE: i32 = 100;
 
-/// What to do about a `CUresult` of `cuInit`.
+/// Remedy for a `CUresult` of `cuInit`.
 fn remedy(code: i32) -> &'static str {
     match code {
         34 => "this is the toolkit's stub: remove its directory from LD_LIBRARY_PATH, or install the driver",

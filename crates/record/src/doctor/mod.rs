@@ -38,11 +38,11 @@ pub struct Examination {
 /// The result of one check. Texts hold paths and names unchanged: the caller must escape them before printing.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize)]
 pub struct Check {
-    /// What was checked.
+    /// Subject of the check.
     pub name: &'static str,
     /// The state of it.
     pub state: State,
-    /// What was found, one line each.
+    /// Results of the check, one line each.
     pub found: Vec<String>,
     /// How to fix it; `None` if there is nothing to do.
     pub remedy: Option<String>,

@@ -7,7 +7,7 @@ use watch::Permissions;
 
 const NAME: &str = "threads from outside";
 
-/// What helps where the kernel forbids it.
+/// Remedy where the kernel forbids it.
 const REMEDY: &str = "in a container, add --cap-add SYS_PTRACE; elsewhere, set kernel.yama.ptrace_scope to 0 or 1 \
                       with sysctl";
 
@@ -25,7 +25,7 @@ pub fn check(patience: Duration) -> Check {
     said(found)
 }
 
-/// What is permitted, once the process is blocked and so shows its system call.
+/// Permissions, once the process is blocked and so shows its system call.
 fn permissions(child: &Child, patience: Duration) -> Permissions {
     let pid = child.id().cast_signed();
     let began = Instant::now();

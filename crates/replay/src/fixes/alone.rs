@@ -1,4 +1,4 @@
-//! What calls and kernels take that meet no others.
+//! Times of calls and kernels that meet no others.
 
 use super::Scene;
 use super::scene::{At, Crowded};

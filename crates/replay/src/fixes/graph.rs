@@ -91,7 +91,7 @@ impl Nodes {
     }
 }
 
-/// What the launched kernels of a machine are as nodes: each follows the one before after its recorded time, less [`SOONER`].
+/// The launched kernels of a machine as nodes: each follows the one before after its recorded time, less [`SOONER`].
 fn measured(scene: &Scene<'_>) -> Vec<Node> {
     let works = &scene.base.recorded.works;
     let rows = || {

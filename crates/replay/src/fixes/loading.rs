@@ -40,7 +40,7 @@ pub(super) fn loading(scene: &Scene<'_>, is_first_use: impl Fn(CallId) -> bool) 
 /// Pauses between calls that load something for one line, and the samples in them.
 #[derive(Default)]
 struct Between {
-    /// Those whose samples do not say otherwise.
+    /// Pauses whose samples do not say otherwise.
     pauses: Vec<(usize, usize)>,
     samples: usize,
     at_line: usize,

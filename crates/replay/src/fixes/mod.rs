@@ -27,7 +27,7 @@ use crate::Recovered;
 pub struct Fix {
     /// Its name in every output: `own-stream`.
     pub id: &'static str,
-    /// What to do.
+    /// Advice to the programmer.
     pub text: &'static str,
     /// When it is safe.
     pub safety: &'static str,

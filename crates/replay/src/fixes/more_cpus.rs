@@ -38,7 +38,7 @@ fn ready(scene: &Scene<'_>) -> FxHashMap<ThreadId, Vec<State>> {
     ready
 }
 
-/// What a thread did in an interval of the scheduler's.
+/// Activity of a thread in an interval of the scheduler's.
 struct Stretch {
     row: usize,
     /// The steps that overlap it, with the time of each in which the thread went on late, and was otherwise awake, within it.

@@ -54,7 +54,7 @@ fn is_wait(scene: &Scene<'_>, step: &StepOf) -> bool {
     wait.some().is_some_and(|wait| scene.trace.waits.layer[wait.index()] == LockLayer::Interpreter)
 }
 
-/// What a wait adds at most to the code after it, ns.
+/// Time that a wait adds at most to the code after it, ns.
 const COLD: Ns = 40_000;
 
 /// A thread that slept finds the processor's caches cold: pauses with a wait take longer than those between calls of the same names
@@ -94,7 +94,7 @@ struct Pause {
     between: [Sym; 2],
     /// How often the thread waits for the lock in it.
     waits: Ns,
-    /// What it takes besides waits, ns.
+    /// Time that it takes besides waits, ns.
     ns: Ns,
 }
 

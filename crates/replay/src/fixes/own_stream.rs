@@ -17,15 +17,15 @@ pub(super) const FIX: Fix = Fix {
     apply,
 };
 
-/// What a launch and a synchronization cost more beside a copy to pageable memory of another thread, ns: 8 launches and a wait for them took
-/// 67.9 µs, and 90.8 µs beside such copies, each launch 3.00 and 4.06 µs, and the wait 1.7 and 13.8 µs (H100, `docs/benchmarks.md`, "By
-/// call"). Before the change they waited for the end of the copies.
+/// Additional cost of a launch and of a synchronization beside a copy to pageable memory of another thread, ns: 8 launches and a wait for
+/// them took 67.9 µs, and 90.8 µs beside such copies, each launch 3.00 and 4.06 µs, and the wait 1.7 and 13.8 µs (H100,
+/// `docs/benchmarks.md`, "By call"). Before the change they waited for the end of the copies.
 const BESIDE: Ns = 1_000;
 const WAIT_BESIDE: Ns = 12_000;
 
-/// What a call that enqueues costs more after another thread's in the same stream, ns: a launch each 20 µs took 26.66 µs beside a thread that
-/// did the same in its stream, and 25.77 µs beside one with its own (H100, "By call"; `launchers` of `benches/whatif` gained 0.7 and 1.1 µs a
-/// launch). At most half of its cost is that.
+/// Additional cost of a call that enqueues after another thread's in the same stream, ns: a launch each 20 µs took 26.66 µs beside a thread
+/// that did the same in its stream, and 25.77 µs beside one with its own (H100, "By call"; `launchers` of `benches/whatif` gained 0.7 and
+/// 1.1 µs a launch). At most half of its cost is that.
 const AFTER_ANOTHER: Ns = 900;
 
 /// Streams that several threads issue to become one for each thread. Then what waits behind a copy of pageable memory is other such

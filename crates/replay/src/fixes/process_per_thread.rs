@@ -119,7 +119,7 @@ fn contexts(to: &Recovered) -> Vec<OneContext> {
     processes.flat_map(of_process).collect()
 }
 
-/// What waits for a whole context or device waits for the operations of its own thread only.
+/// Calls that wait for a whole context or device wait for the operations of their own thread only.
 fn waits_for_own(scene: &Scene<'_>, to: &mut Recovered) {
     let mut by = vec![usize::MAX; to.recorded.works.len()];
     for (row, steps) in to.recorded.threads.iter().enumerate() {

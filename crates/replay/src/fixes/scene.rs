@@ -1,4 +1,4 @@
-//! What changes ask of a trace and its recovered steps.
+//! A trace and its recovered steps, with the look-ups that changes need.
 
 use crate::{Recovered, StepOf, untraced};
 use explain::{Class, classify};

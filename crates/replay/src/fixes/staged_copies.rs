@@ -22,12 +22,12 @@ const PIECE: i64 = 1 << 20;
 /// Most pieces of a copy, a choice: larger copies have larger buffers, so that a trace of large copies does not become long.
 const MOST: i64 = 64;
 
-/// What a thread that copies pieces reaches of the rate at which the driver copies: 0.75, 0.75 and 0.82 in three recordings of
+/// Part of the driver's copy rate that a thread reaches as it copies pieces: 0.75, 0.75 and 0.82 in three recordings of
 /// `staged-upload` of `benches/whatif` before and after, 0.75, 0.75 and 0.81 in three of `staged` (H200); 0.80 and 0.83 on an H100.
 const REACHED: f64 = 0.78;
 
-/// What a piece to the host reaches of the rate of pinned memory while the thread copies the piece before it: 1 MiB took 24.9, 26.2 and
-/// 26.8 µs in the mean of the same recordings, and 20.7 in the median (H200); 28.6 and 26.4 on an H100, and 20.4 at least.
+/// Part of the rate of pinned memory that a piece to the host reaches while the thread copies the piece before it: 1 MiB took 24.9, 26.2
+/// and 26.8 µs in the mean of the same recordings, and 20.7 in the median (H200); 28.6 and 26.4 on an H100, and 20.4 at least.
 const TO_HOST: f64 = 0.75;
 
 /// It is also at most so many times as fast as the driver copies the same memory, a choice: where a thread is slow at copying, it leaves
@@ -35,15 +35,15 @@ const TO_HOST: f64 = 0.75;
 /// (`staged` before and after), which is 2.1 times as fast; 2.8 times on an H200.
 const OF_DRIVER: f64 = 2.5;
 
-/// What a piece to the device reaches of that rate, whose bytes the thread has just written and are in its caches: 1 MiB took 49.9, 50.3 and
-/// 47.5 µs in the median of the same recordings, where 19 are usual. The last piece of a copy, during which the thread does not copy, took
-/// 37 µs.
+/// Part of the rate of pinned memory that a piece to the device reaches, whose bytes the thread has just written and are in its caches:
+/// 1 MiB took 49.9, 50.3 and 47.5 µs in the median of the same recordings, where 19 are usual. The last piece of a copy, during which the
+/// thread does not copy, took 37 µs.
 const TO_DEVICE: f64 = 0.38;
 const LAST_TO_DEVICE: f64 = 0.51;
 
-/// What the three calls of a piece take longer than in the model, which has them one after another: the copied bytes replace the driver's
-/// in the caches. To wait, to copy and to record took 6.2 µs in the same recordings, of which the recorder's part is 1.5 µs (by the
-/// time of the unrecorded program), and as `holdup lab calibrate` measures it 2.4.
+/// Time by which the three calls of a piece take longer than in the model, which has them one after another: the copied bytes replace the
+/// driver's in the caches. To wait, to copy and to record took 6.2 µs in the same recordings, of which the recorder's part is 1.5 µs (by
+/// the time of the unrecorded program), and as `holdup lab calibrate` measures it 2.4.
 const COLD: Ns = 2_300;
 
 /// The rate of a thread, where the driver copied at one rate, and copies memory that is there at another: page faults take both the same
@@ -54,8 +54,8 @@ fn reached(driver: i64, driver_at_best: u64) -> u64 {
     (1.0 / (1.0 / driver + (1.0 / REACHED - 1.0) / copies)).max(1.0) as u64
 }
 
-/// What a piece to the host reaches of the rate of pinned memory, by the rate at which the driver copied in the trace and at which it copies
-/// memory that is there, MB/s. Page faults are what takes more than half of it: they are none of the memory's.
+/// Part of the rate of pinned memory that a piece to the host reaches, by the rate at which the driver copied in the trace and at which it
+/// copies memory that is there, MB/s. Page faults are what takes more than half of it: they are none of the memory's.
 fn to_host(driver: Option<i64>, driver_at_best: u64, pinned: u64) -> f64 {
     let memory = driver.map(|driver| (driver as f64).max(driver_at_best as f64 / 2.0));
     memory.map_or(TO_HOST, |mb_s| TO_HOST.min(mb_s * OF_DRIVER / pinned.max(1) as f64))
@@ -106,7 +106,7 @@ struct Route {
     /// How fast the device copies a piece, MB/s, and the last one.
     by_device_mb_s: u64,
     last_by_device_mb_s: u64,
-    /// What the device takes besides, ns.
+    /// Time that the device takes besides, ns.
     latency_ns: Ns,
 }
 

@@ -21,7 +21,7 @@ const LEAST_AXIS: f64 = 0.05;
 
 /// A prediction and the changes that it is of.
 pub struct Asked<'a> {
-    /// What they would gain.
+    /// Prediction of their gain.
     pub prediction: Prediction,
     /// The changes.
     pub changes: Vec<Change<'a>>,

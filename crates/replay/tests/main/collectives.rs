@@ -6,7 +6,7 @@ use trace::*;
 
 const MS: Ns = 1_000_000;
 const STEPS: Ns = 20;
-/// What an exchange takes, ns.
+/// Time of an exchange, ns.
 const EXCHANGE: Ns = 200_000;
 
 /// Two ranks that add up their gradients in each step, of which the second one computes for 3 ms before; the first one's kernel waits

@@ -5,7 +5,7 @@ use replay::{Both, Fit, Predictor, fixes, recover, retime};
 use sim::{Queue, RecordedStep};
 use trace::*;
 
-/// What a launch takes before it acquires the mutex, with it, and after it, and until the thread's next one at most, ns.
+/// Time of a launch before it acquires the mutex, with it, and after it, and until the thread's next one at most, ns.
 const BEFORE: Ns = 3_000;
 const HELD: Ns = 1_500;
 const AFTER: Ns = 5_000;

@@ -1,4 +1,4 @@
-//! What kernels wait for before they start.
+//! Waits of kernels before they start.
 
 use crate::support::add_process;
 use replay::recover;

@@ -1,4 +1,4 @@
-//! What a call that frees memory waits for.
+//! Waits of a call that frees memory.
 
 use replay::{Change, Faster, Fit, Predictor, recover};
 use trace::*;

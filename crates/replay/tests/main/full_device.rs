@@ -38,7 +38,7 @@ fn a_kernel_that_begins_when_a_full_device_empties_has_the_time_from_then_on() {
     assert!(longer.abs() < 5_000, "{longer}");
 }
 
-/// Those of each stream follow each other closely.
+/// Kernels of each stream follow each other closely.
 #[test]
 fn kernels_that_leave_room_run_as_long_as_they_did() {
     let longer = longer(64, 71_000);

@@ -283,7 +283,7 @@ fn waits_long(held: Ns, rwlock: bool) -> Trace {
     two.trace
 }
 
-/// What that launch costs by itself, µs.
+/// Cost of that launch by itself, µs.
 fn own_cost(held: Ns, rwlock: bool) -> Ns {
     let steps = recover(&waits_long(held, rwlock)).unwrap().recorded.threads;
     let costs = steps.iter().flatten().filter_map(|step| match step {

@@ -1,4 +1,4 @@
-//! What holds for any trace: it is replayed to its end, everything in it has a time, and with these times it is a trace again.
+//! Rules for any trace: it is replayed to its end, everything in it has a time, and with these times it is a trace again.
 
 use crate::random;
 use proptest::prelude::*;
@@ -9,7 +9,7 @@ use std::collections::HashMap;
 use std::io::Cursor;
 use trace::*;
 
-/// What a thread does next.
+/// Next action of a thread.
 #[derive(Clone, Debug)]
 struct Round {
     thread: usize,

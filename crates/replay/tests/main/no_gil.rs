@@ -3,7 +3,7 @@
 use replay::{Fit, Predictor, recover};
 use trace::*;
 
-/// What a call takes, and what the thread does between two, ns.
+/// Time of a call, and of the thread between two calls, ns.
 const CALL: Ns = 5_000;
 const PAUSE: Ns = 100_000;
 const WAIT: Ns = 50_000;
@@ -54,7 +54,7 @@ fn trace_of(without: usize, waits: usize, longer: Ns) -> Trace {
     trace
 }
 
-/// What is predicted to be saved, ns.
+/// Time that is predicted to be saved, ns.
 fn saved(trace: &Trace) -> Ns {
     saved_by(trace, "no-gil")
 }

@@ -45,7 +45,7 @@ fn variants(experiment: &Experiment, set: &[&str], model: &Model) -> Vec<(String
     plan.variants.into_iter().map(|variant| (name(&variant), variant.workload)).collect()
 }
 
-/// What does not fit, by words of its name: the greatest difference, in percent of the time, and why.
+/// Variants that do not fit, by words of their name: the greatest difference, in percent of the time, and why.
 const LIMITS: &[(&[&str], f64, &str)] = &[
     (&["architectures h200", "variant threads", "workers 16, memory pinned", "connections 16"], 19.0, CONVOY),
     (&["architectures h200", "workers 16, memory pinned", "submit launches, connections 32"], 19.0, CONVOY),

@@ -1,4 +1,4 @@
-//! What if the cause of a finding were gone: on recordings, whose findings `holdup explain` prints.
+//! Removal of the cause of a finding: on recordings, whose findings `holdup explain` prints.
 
 use explain::{Cause, Options, explain_each};
 use replay::{Change, Fit, Prediction, Predictor, Removed, recover};

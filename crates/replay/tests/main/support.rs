@@ -5,7 +5,7 @@ use sim::Replayed;
 use std::path::Path;
 use trace::{Context, Device, Process, Stream, StreamId, Thread, ThreadId, Trace};
 
-/// What a trace asked for, and its replay.
+/// Recovers the steps of a trace, and replays them.
 pub fn replayed(trace: &Trace) -> (Recovered, Replayed) {
     let recovered = recover(trace).unwrap();
     let replayed = recovered.replay().unwrap();

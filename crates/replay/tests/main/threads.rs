@@ -252,7 +252,7 @@ fn a_thread_begins_when_its_parent_comes_to_that_moment() {
     assert_eq!(born(COMPUTES / 2), 50);
 }
 
-/// What is gained before a range makes no thread faster in it.
+/// Time that is gained before a range makes no thread faster in it.
 #[test]
 fn a_range_after_the_pause_takes_as_long_for_each_thread() {
     let mut program = Program::new(LockKind::Join, COMPUTES + 30_000, COMPUTES + 50 * MS);

@@ -1,4 +1,4 @@
-//! What CUPTI adds is taken off before anything is predicted, and nothing else is.
+//! Time that CUPTI adds is taken off before anything is predicted, and nothing else is.
 
 use replay::{Recovered, recover};
 use sim::{CallOf, RecordedStep};

@@ -1,4 +1,4 @@
-//! What a gate judged, in one line for each gate, and in one line for each reason.
+//! Judgements of gates, in one line for each gate, and in one line for each reason.
 
 use crate::escape::{self, visible};
 use crate::explanation::place_text;
@@ -11,7 +11,7 @@ use explain::gate::{Counted, Doubt, Gate, GateState, GateUnit, Judgement, Kind, 
 pub struct Reason<'a> {
     /// The gate.
     pub gate: &'a Gate,
-    /// What is beyond the limit there; `None` for a time, which has no place.
+    /// Excess beyond the limit there; `None` for a time, which has no place.
     pub red: Option<&'a Red>,
     /// The reason, one line.
     pub line: String,
@@ -92,7 +92,7 @@ fn figure(gate: &Gate, value: f64) -> String {
     }
 }
 
-/// What the figures are for.
+/// Unit of work or time to which the figures relate.
 fn per(judgement: &Judgement, gate: &Gate) -> &'static str {
     match (gate.unit, &judgement.steps) {
         (GateUnit::PerStep, _) => " per step",
@@ -104,7 +104,7 @@ fn per(judgement: &Judgement, gate: &Gate) -> &'static str {
     }
 }
 
-/// What a gate judges, for people.
+/// Name of the figure that a gate judges, for people.
 pub(super) fn title(gate: &Gate) -> &'static str {
     match gate.gate {
         Kind::Count(Counted::Synchronizations) => "synchronizations",

@@ -35,7 +35,7 @@ pub(super) struct Line {
     /// The same without the folders of files.
     pub short: String,
     pub change: Change,
-    /// What became of a finding.
+    /// State of a finding after the change, compared with before.
     pub state: Option<FindingState>,
 }
 

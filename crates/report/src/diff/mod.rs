@@ -38,7 +38,7 @@ pub enum Judged<'a> {
     Step(StepSource, &'a str),
 }
 
-/// What is judged, and how it changed: the median step if both sides have the same steps, else the selected time.
+/// Figure that is judged, and its change: the median step if both sides have the same steps, else the selected time.
 pub fn judged(diff: &Diff) -> (Judged<'_>, &Change) {
     match &diff.steps {
         Some(steps) => (Judged::Step(steps.source, &steps.name), &steps.median),
@@ -60,7 +60,7 @@ pub fn reason(judged: Judged<'_>, change: &Change) -> String {
     format!("{what} took {after}, {more} more than {before} before")
 }
 
-/// What a comparison cannot say, one sentence each.
+/// Remarks about what a comparison cannot say, one sentence each.
 fn remarks(comparison: &Comparison) -> Vec<String> {
     let mut remarks = Vec::new();
     let source = |side: &[Summary]| side.first().map_or(String::new(), |trace| trace.source_title.clone());

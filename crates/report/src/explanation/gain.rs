@@ -7,7 +7,7 @@ use explain::{Explanation, Finding, Gain, NoGains};
 /// A smaller gain is none, as a part of the time: half of what prints as 1 %.
 const LEAST: f64 = 0.005;
 
-/// What a range of gains allows to state.
+/// Statement that a range of gains allows.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Verdict {
     Gain,

@@ -157,7 +157,7 @@ pub(super) fn party_in_call(party: &Party, many_processes: bool) -> String {
     if party.call.is_empty() { thread } else { format!("{thread} in {}", visible(&party.call)) }
 }
 
-/// As [`thread`]; `16 threads of 2 processes`.
+/// Like [`thread`], but for threads of several processes, too: `16 threads of 2 processes`.
 fn waiters(finding: &Finding, many_processes: bool) -> String {
     let mut processes: Vec<i64> = finding.threads.iter().map(|thread| thread.pid).collect();
     processes.sort_unstable();

@@ -9,7 +9,7 @@ use crate::labels::{self, Chosen, OpName};
 use std::collections::BTreeMap;
 use trace::{OpId, Selection, Sym, Trace};
 
-/// What is looked up once for all rows.
+/// Values that are looked up once for all rows.
 pub(super) struct Listing<'a> {
     trace: &'a Trace,
     /// Only people need harmless text; programs get it as it is.

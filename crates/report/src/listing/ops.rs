@@ -9,7 +9,7 @@ use crate::labels::{Chosen, OpName};
 use std::collections::BTreeMap;
 use trace::{MemoryKind, OpKind, Selection, Trace};
 
-/// What is looked up once for all rows.
+/// Values that are looked up once for all rows.
 pub(super) struct Listing<'a> {
     trace: &'a Trace,
     names: BTreeMap<OpName, String>,
@@ -128,7 +128,7 @@ fn launch_columns<'t>() -> [Column<Listing<'t>>; 14] {
     ]
 }
 
-/// What a copy or fill moved.
+/// Columns of copies and fills.
 fn copy_columns<'t>() -> [Column<Listing<'t>>; 7] {
     [
         Column::people("Size", Right, |list, row| match list.trace.ops.kind[row] {

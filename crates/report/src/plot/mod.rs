@@ -16,7 +16,7 @@ pub use terminal::{bar, bars, matrix, matrix_markdown};
 /// A plot with its titles.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Plot {
-    /// What the plot shows.
+    /// Subject of the plot.
     pub title: String,
     /// Where and how it was measured.
     pub subtitle: String,
@@ -33,16 +33,16 @@ pub enum Chart {
     Bars(Bars),
     /// A value for each pair of names.
     Heat(Heat),
-    /// What happened when.
+    /// Spans of time.
     Lanes(Lanes),
 }
 
 /// A value over a number that varies, on a logarithmic axis, because the number mostly doubles.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Lines {
-    /// What varies.
+    /// Name of the number that varies.
     pub x: String,
-    /// What the value is, with its unit.
+    /// Meaning of the value, with its unit.
     pub y: String,
     /// The lines.
     pub series: Vec<Series>,
@@ -71,7 +71,7 @@ pub struct Point {
 /// A value for each name, not negative.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Bars {
-    /// What the value is, with its unit.
+    /// Meaning of the value, with its unit.
     pub value: String,
     /// The bars, from the top.
     pub bars: Vec<Bar>,
@@ -93,7 +93,7 @@ pub struct Bar {
 /// A value for each pair of names.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Heat {
-    /// What the value is.
+    /// Meaning of the value.
     pub value: String,
     /// The values of the lightest and of the darkest cell; positive. The scale between them is logarithmic.
     pub range: (f64, f64),
@@ -114,7 +114,7 @@ pub struct Shade {
     pub text: String,
 }
 
-/// What happened when, in panels on one scale of time.
+/// Spans of time, in panels on one scale.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Lanes {
     /// The panels, from the top.
@@ -124,7 +124,7 @@ pub struct Lanes {
 /// The lanes of one run.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Panel {
-    /// What was run.
+    /// Name of the run.
     pub name: String,
     /// A note at its right end.
     pub note: String,
@@ -148,7 +148,7 @@ pub struct Span {
     pub start_ns: i64,
     /// End, ns from the panel's start.
     pub end_ns: i64,
-    /// What it is.
+    /// Look by what takes the time.
     pub look: Look,
     /// The text in it, if there is room.
     pub label: String,

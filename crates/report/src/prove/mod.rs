@@ -17,7 +17,7 @@ use prove::{Proof, Tested};
 pub struct Shown<'a> {
     /// The commands and how they were measured.
     pub tested: &'a Tested,
-    /// What that showed.
+    /// Result of the measurements.
     pub proof: &'a Proof,
     /// The gain that was predicted, as a share of what was before.
     pub predicted: Option<f64>,

@@ -8,7 +8,7 @@ use prove::{Agreement, Difference, Metric, Side};
 /// A title and what it says; the first is the verdict.
 pub(super) type Line = (&'static str, String);
 
-/// What the runs show, the most important first.
+/// Lines with the results of the runs, the most important first.
 pub(super) fn lines(shown: Shown<'_>) -> Vec<Line> {
     let mut lines = vec![("gain", verdict(shown)), ("control", control(shown)), ("outputs", outputs(shown))];
     lines.extend(shown.predicted.map(|share| ("predicted", predicted(share, &shown.proof.judgement.gain))));
@@ -22,7 +22,7 @@ fn verdict(shown: Shown<'_>) -> String {
     judged(&shown.proof.judgement, &by(better(shown)), &by(worse(shown)))
 }
 
-/// What a judgement shows. The words before a gain and before a loss make it `a gain of 26.0 % (25.1 % to 26.9 %)`; without
+/// Result of a judgement. The words before a gain and before a loss make it `a gain of 26.0 % (25.1 % to 26.9 %)`; without
 /// either it is `no difference shown: at most 0.84 % (-0.84 % to 0.21 %)`.
 pub fn judged(judged: &Judgement, gain: &str, loss: &str) -> String {
     let sentence = match judged.verdict {
@@ -123,7 +123,7 @@ fn predicted(share: f64, gain: &Gain) -> String {
     format!("{}: measured {points} {side}; the prediction is {within}", units::change(share))
 }
 
-/// That the interval is wide, or that a signal ended the runs.
+/// Sentence that the interval is wide, or that a signal ended the runs.
 fn width(shown: Shown<'_>) -> Option<String> {
     let wanted = units::change(shown.tested.plan.precision);
     match (shown.proof.is_partial, shown.proof.is_precise) {

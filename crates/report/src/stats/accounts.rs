@@ -54,7 +54,7 @@ pub(super) fn table(accounts: &Accounts, top: Top) -> Option<Further> {
     (!rows.is_empty()).then(|| ("Where the time of GPUs and threads went", table, more(others)))
 }
 
-/// What the operations of each stream waited for once they were ready; none if no start was later than starts are.
+/// Waits of the operations of each stream once they were ready; none if no start was later than starts are.
 pub(super) fn waits(accounts: &Accounts, top: Top) -> Option<Further> {
     let several = accounts.streams.iter().any(|stream| stream.pid != accounts.streams[0].pid);
     let mut rows = Vec::new();

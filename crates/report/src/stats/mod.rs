@@ -102,7 +102,7 @@ pub struct RangeRow {
 /// Calls of one kind, of all threads or of one.
 #[derive(Clone, Debug, Serialize)]
 pub struct Host {
-    /// What is called: `cuda`, `os` or `library`.
+    /// Kind of the calls: `cuda`, `os` or `library`.
     pub calls: &'static str,
     /// The one thread this is about; `None` when about all.
     pub thread: Option<String>,
@@ -174,7 +174,7 @@ pub struct Copies {
     pub max_gb_per_s: f64,
 }
 
-/// What to sum up.
+/// Events to sum up, and the division of the host table.
 #[derive(Clone, Debug, Default)]
 pub struct Options {
     /// Which events.

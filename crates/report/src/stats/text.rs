@@ -101,7 +101,7 @@ pub(super) fn overlapping(stats: &Stats) -> Option<String> {
 /// How many rows a table has.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub enum Top {
-    /// Those that matter: ten, and all with a thousandth of the time.
+    /// Rows that matter: ten, and all with a thousandth of the time.
     #[default]
     Relevant,
     /// So many.
@@ -182,7 +182,7 @@ pub fn copies_title(copies: &[Copies]) -> String {
     format!("Copies: {} in {}", units::bytes(bytes), units::counted(count, "copy", "copies"))
 }
 
-/// What shares are parts of.
+/// Whole of which shares are parts.
 fn whole(stats: &Stats) -> String {
     if stats.window_ns == stats.trace.duration_ns {
         return String::from("the trace");

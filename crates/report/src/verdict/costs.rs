@@ -1,4 +1,4 @@
-//! What the GPUs lost most time to, a line each.
+//! Largest losses of the GPUs' time, a line each.
 
 use super::{SMALL, SMALL_OF_BUSY, below, least, short};
 use crate::escape::visible;
@@ -20,7 +20,7 @@ const SMALL_OF_STEPS: f64 = 0.1;
 /// The smallest part of the largest cost that is about as much: a choice.
 const CLOSE: f64 = 0.5;
 
-/// What the GPUs lost time to, in a line.
+/// Loss of the GPUs' time, in a line.
 pub(super) enum Cost {
     /// A cause that recurs, or the only one that costs once.
     One(Named),
@@ -104,7 +104,7 @@ fn rank(named: &mut [Named]) {
     named[close..].iter_mut().for_each(|cause| cause.gain = 0.0);
 }
 
-/// What costs once; `None` if that is little. One cause is named as those that recur are.
+/// Cost of causes that cost once; `None` if that is little. One cause is named as those that recur are.
 fn cost_of_once(explanation: &Explanation, findings: &[&Finding], least: f64) -> Option<Cost> {
     let start_up = start_up_of_several(&explanation.accounts.gpus);
     let share: f64 = findings.iter().map(|finding| finding.cost_share).sum();
@@ -124,7 +124,7 @@ fn start_up_of_several(gpus: &[GpuAccount]) -> Option<Ns> {
     (gpus.len() > 1 && start_up > 0 && start_up as f64 >= all as f64 * SMALL).then_some(start_up)
 }
 
-/// What costs once.
+/// Causes that cost once.
 pub(super) struct Once {
     /// The finding that costs most; empty if start-up is all.
     id: String,
@@ -188,12 +188,12 @@ pub(super) struct Named {
     /// The functions below it: ` → adam.py:545 _single_tensor_adam`.
     inner: String,
     fixes: Vec<&'static str>,
-    /// What the best of them would gain, 0 to 1; 0 if that is unknown or may be none, and for what every program has.
+    /// Gain of the best of them, 0 to 1; 0 if that is unknown or may be none, and for what every program has.
     gain: f64,
 }
 
 impl Named {
-    /// What it costs, or what mending it gains if that is more: a wait that empties a queue costs what comes after it, too.
+    /// Cost, or the gain of mending it if that is more: a wait that empties a queue costs what comes after it, too.
     fn worth(&self) -> f64 {
         self.share.max(self.gain)
     }
@@ -274,7 +274,7 @@ fn unfound(explanation: &Explanation) -> impl Iterator<Item = Named> {
     })
 }
 
-/// What calls and threads cost that are not selected.
+/// Costs of calls and threads that are not selected.
 fn unselected(explanation: &Explanation) -> impl Iterator<Item = Named> {
     explanation.unselected.iter().map(|one| Named {
         share: one.cost_share,
@@ -294,12 +294,12 @@ fn is_usual(cause: Cause) -> bool {
     matches!(cause, Cause::HostCode | Cause::OwnWork | Cause::LaunchLatency)
 }
 
-/// What a fix would gain, if it gains something for sure.
+/// Gain of a fix, if it gains something for sure.
 fn sure_gain(explanation: &Explanation, fix: &Fix) -> Option<f64> {
     explanation.gains.of(fix).filter(|gain| gain.low > 0.0).map(|gain| gain.share)
 }
 
-/// What would record what the trace does not say, for the tool that made it.
+/// Ways to record what the trace lacks, for the tool that made it.
 fn would_record(explanation: &Explanation) -> &'static str {
     match explanation.trace.source.as_str() {
         "kineto" => "; `with_stack=True` or `holdup record` would",

@@ -1,4 +1,4 @@
-//! What recorded threads do to each other outside of calls: locks that they hold, and signals that they wait for.
+//! Effects of recorded threads on each other outside of calls: locks that they hold, and signals that they wait for.
 
 use super::run::PREAMBLE;
 use super::{CallOf, Does, RecordedStep};

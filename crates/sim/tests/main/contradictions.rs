@@ -1,4 +1,4 @@
-//! What `explain` says of a variant never contradicts what the lab measures: a fix that it offers for much of a thread's
+//! Findings of `explain` on a variant never contradict what the lab measures: a fix that `explain` offers for much of a thread's
 //! time gains something where the lab has a variant with that fix, on every model, with the locks recorded and without.
 
 use crate::support::{variants, without_locks};
@@ -98,7 +98,7 @@ const CASES: &[Case] = &[
     },
 ];
 
-/// What `explain` cannot know of a model: where a fix that fits the wait gains nothing, and why.
+/// Fact about a model that `explain` cannot know: where a fix that fits the wait gains nothing, and why.
 struct Exception {
     model: &'static str,
     experiment: &'static str,
@@ -134,7 +134,7 @@ const LEAST: f64 = 1.02;
 /// Part of a thread's time that a finding must be about to promise something.
 const MUCH: f64 = 0.2;
 
-/// What a variant did.
+/// Run of a variant.
 struct Ran {
     variant: Variant,
     outcome: Outcome,
@@ -225,7 +225,7 @@ fn promised(case: &Case, all: &[Ran], ran: &Ran, trace: &Trace) -> Vec<Promise> 
     promised
 }
 
-/// What became of the promises on a model.
+/// Results of the promises on a model.
 #[derive(Default)]
 struct Tested {
     held: usize,

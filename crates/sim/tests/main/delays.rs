@@ -1,4 +1,4 @@
-//! What `explain` says of the waits of operations, and what the simulator knows of them: each operation of each variant of all
+//! Waits of operations, as `explain` finds them and as the simulator knows them: each operation of each variant of all
 //! experiments, on four generations.
 
 use crate::support::variants;

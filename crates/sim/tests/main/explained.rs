@@ -1,4 +1,4 @@
-//! What `explain` says of simulated traces: it names the culprits.
+//! Findings of `explain` in simulated traces: it names the culprits.
 
 use crate::support::{traced, without_locks};
 use experiments::catalogue::interference::{self, Repeated};
@@ -56,7 +56,7 @@ fn a_launch_waits_for_the_free_that_waits_for_the_device() {
     assert_eq!(worst(&trace, "A", "cuMemFree").cause, Cause::ImplicitDeviceSync);
 }
 
-/// What holds for a part of a call's time that is longer than 100 ms, or why it does not.
+/// Checks a part of a call's time that is longer than 100 ms; the error says why its culprit is wrong.
 fn check_culprit(trace: &Trace, loss: &Loss) -> Result<(), &'static str> {
     let call = trace.text(trace.calls.name[loss.call.index()]);
     let own_kernel = || {

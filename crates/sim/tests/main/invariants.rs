@@ -1,4 +1,4 @@
-//! What holds in every trace, whatever the workload and the model.
+//! Rules for every trace, whatever the workload and the model.
 
 use crate::support::traced;
 use experiments::catalogue::interference::{self, Effect, Repeated};

@@ -7,7 +7,7 @@ use experiments::catalogue::launch_stall::{Beside, Case};
 use experiments::{HostMemory, Place};
 use workload::{Outcome, ThreadOutcome};
 
-/// What B's launches came to: a second's launches, and the percentage of its time in launches over 1 ms.
+/// Rates of B's launches: a second's launches, and the percentage of its time in launches over 1 ms.
 pub fn launches(outcome: &Outcome) -> (f64, f64) {
     let b: &ThreadOutcome = outcome.threads.last().unwrap();
     let launch = b.calls.iter().find(|call| call.name == "cuLaunchKernel").unwrap();

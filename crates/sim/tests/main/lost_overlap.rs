@@ -1,4 +1,4 @@
-//! What `explain` says of seed 002's three programs on three generations: what keeps copies and kernels from overlapping.
+//! Findings of `explain` on seed 002's three programs on three generations: what keeps copies and kernels from overlapping.
 
 use crate::support::traced;
 use experiments::catalogue::overlap::{Case, Order};
@@ -25,7 +25,7 @@ fn share(part: i64, whole: i64) -> f64 {
     part as f64 / whole as f64
 }
 
-/// That the order of issue is named, with as much as the other order saves.
+/// Asserts that the order of issue is named, with as much as the other order saves.
 fn order_costs(model: &str, bad: Order, good: Order) -> LostOverlap {
     let (bad, good) = (overlap(model, bad), overlap(model, good));
     let order = lost(&bad, OverlapRule::IssueOrder).expect("the order is to blame").clone();

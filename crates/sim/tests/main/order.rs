@@ -1,4 +1,4 @@
-//! Who waits for what: events and streams, and those of the same name that come after them.
+//! Waits for events and streams, and for those of the same name that come after them.
 
 use crate::support::run;
 use sim::{Model, Options};

@@ -98,7 +98,7 @@ impl Program {
         self.0.holds - 1
     }
 
-    /// What a call waits behind.
+    /// Adds the calls that a call waits behind.
     fn behind(&mut self, holds: &[(u32, i64)]) -> Rows {
         let rows = Rows { first: self.0.behind.len() as u32, count: holds.len() as u32 };
         self.0.behind.extend(holds);

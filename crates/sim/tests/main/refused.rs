@@ -1,4 +1,4 @@
-//! What cannot be run: one line each. And what must come out the same again.
+//! Workloads that cannot be run: one line each. And results that must be the same again.
 
 use crate::support::traced;
 use experiments::Layout;

@@ -29,20 +29,20 @@ struct Entry {
     task: Task,
     /// Its last row.
     row: Option<At>,
-    /// What was last said of its stack.
+    /// Last glance at it that was written.
     glance: Option<Glance>,
     /// It has run since then.
     moved: bool,
     /// Its time on a processor then, ns.
     sampled: i64,
-    /// What the kernel writes down while it runs.
+    /// Samples that the kernel writes down while it runs.
     sampler: Option<Sampler>,
     /// Its name, and whether that was read again: threads are named soon after they begin.
     name: Option<String>,
     named: bool,
 }
 
-/// Who a process is, for as long as it runs one program: its id alone may be used again.
+/// Identity of a process, for as long as it runs one program: its id alone may be used again.
 #[derive(Clone, Copy)]
 struct Who {
     began: Option<u64>,
@@ -405,7 +405,7 @@ fn maps(pid: i32, path: &Path) -> bool {
     text.split(|byte| *byte == b'\n').any(|line| line.ends_with(path))
 }
 
-/// Who a process is; `None` when it is gone.
+/// Identity of a process; `None` when it is gone.
 fn who(pid: i32) -> Option<Who> {
     let text = std::fs::read(format!("/proc/{pid}/stat")).ok()?;
     let lives = proc::state(&text)? != Run::Unknown;

@@ -26,7 +26,7 @@ const MOST_SAMPLERS: usize = 128;
 /// How many different stacks are remembered.
 const MOST_STACKS: usize = 20_000;
 
-/// What sampling needs.
+/// State that sampling needs.
 pub(super) struct Stacks {
     pub(super) modules: Modules,
     pub(super) native: Native,
@@ -146,7 +146,7 @@ impl Process {
         }
     }
 
-    /// What a thread does, if that may have changed since the look that began at `now`.
+    /// State of a thread, if that may have changed since the look that began at `now`.
     fn glance(&mut self, tid: u32, now: i64, budget: &Budget) -> Option<Glance> {
         let entry = self.entries.get_mut(&tid)?;
         let running = entry.task.running();

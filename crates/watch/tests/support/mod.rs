@@ -13,7 +13,7 @@ use watch::{Options, Report, Watcher};
 /// Longer than any program here takes on a machine with much else to do.
 const PATIENCE: Duration = Duration::from_secs(60);
 
-/// What a program said, and what was seen of it.
+/// Facts that a program stated, and the trace and report of it.
 pub struct Seen {
     /// Numbers by name, in the order they were said.
     pub facts: HashMap<String, Vec<Vec<u64>>>,
@@ -42,7 +42,7 @@ pub fn watched(program: &Path, arguments: &[&str], sample_rate: u32) -> Seen {
     with(program, arguments, sample_rate, |_| {})
 }
 
-/// As [`watched`], again if it did not see enough: on a machine with much else to do a watcher may look seldom.
+/// Like [`watched`], but again if it did not see enough: on a machine with much else to do a watcher may look seldom.
 pub fn watched_until(
     program: &Path,
     arguments: &[&str],
@@ -55,7 +55,7 @@ pub fn watched_until(
     if enough(&first) { first } else { tries.find(&enough).unwrap_or(first) }
 }
 
-/// As [`watched`]; `started` is called with the program's process.
+/// Like [`watched`], but calls `started` with the program's process.
 pub fn with(program: &Path, arguments: &[&str], sample_rate: u32, started: impl FnOnce(&Child)) -> Seen {
     run(program, arguments, started, |folder| start(folder, sample_rate))
 }
@@ -91,7 +91,7 @@ fn limited(folder: &Path, sample_rate: u32, max_size: u64) -> Watcher {
     Watcher::start(Options { directory: folder.to_owned(), sample_rate, max_size }).expect("a thread")
 }
 
-/// As [`watched`] at 1000 samples a second, with so many bytes to write.
+/// Like [`watched`], but at 1000 samples a second, with so many bytes to write.
 pub fn watched_within(program: &Path, arguments: &[&str], max_size: u64) -> Seen {
     run(program, arguments, |_| {}, |folder| limited(folder, 1000, max_size))
 }
@@ -111,7 +111,7 @@ pub fn watched_to_death(program: &Path, arguments: &[&str]) -> Seen {
     Seen { facts: facts(&String::from_utf8_lossy(&output.stdout)), trace, report }
 }
 
-/// As [`watched`], by a watcher that may not see more than any other user may.
+/// Like [`watched`], but by a watcher that may not see more than any other user may.
 pub fn watched_by_nobody(program: &Path, arguments: &[&str], sample_rate: u32) -> Seen {
     run(
         program,

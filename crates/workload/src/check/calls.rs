@@ -79,13 +79,13 @@ impl Surroundings<'_, '_> {
         }
     }
 
-    /// That work for a stream is asked for in the stream's context.
+    /// Checks that work for a stream is asked for in the stream's context.
     fn stream(&self, id: StreamId) -> Checked {
         let stream = &self.at.process().streams[id.index()];
         self.context(stream.context, || format!("stream {:?}", stream.name))
     }
 
-    /// That the default stream is the thread's context's: its handle means whichever context is current.
+    /// Checks that the default stream is the thread's context's: its handle means whichever context is current.
     fn default_stream(&self, id: StreamId) -> Checked {
         match self.at.process().streams[id.index()].kind {
             StreamKind::Default => self.stream(id),
@@ -104,7 +104,7 @@ impl Surroundings<'_, '_> {
         }
     }
 
-    /// That pool memory comes and goes with a stream of the thread's context, other memory without one.
+    /// Checks that pool memory comes and goes with a stream of the thread's context, other memory without one.
     fn pool_stream(&self, id: BufferId, stream: Option<StreamId>) -> Checked {
         let Buffer { name, memory, .. } = self.buffer(id);
         match (memory, stream) {
@@ -120,7 +120,7 @@ impl Surroundings<'_, '_> {
         }
     }
 
-    /// That memory of a context is allocated in it.
+    /// Checks that memory of a context is allocated in it.
     fn allocated_here(&self, id: BufferId) -> Checked {
         let buffer = self.buffer(id);
         match buffer.memory {
@@ -177,7 +177,7 @@ impl Surroundings<'_, '_> {
         Ok(())
     }
 
-    /// That rows and slices lie in both buffers, one of which is of the thread's context.
+    /// Checks that rows and slices lie in both buffers, one of which is of the thread's context.
     fn rows(&self, from: BufferId, to: BufferId, size: (u64, u64, u64), pitches: [u64; 2]) -> Checked {
         let (width, height, depth) = size;
         if from == to {
@@ -212,7 +212,7 @@ impl Surroundings<'_, '_> {
         Ok(())
     }
 
-    /// That both events are of one context and keep the time.
+    /// Checks that both events are of one context and keep the time.
     fn elapsed(&self, from: EventId, to: EventId) -> Checked {
         let [from, to] = [from, to].map(|event| &self.at.process().events[event.index()]);
         for event in [from, to] {
@@ -230,7 +230,7 @@ impl Surroundings<'_, '_> {
         Ok(())
     }
 
-    /// That the thread's context can copy between the two. What a device holds for another context is reached from
+    /// Checks that the thread's context can copy between the two. What a device holds for another context is reached from
     /// one that holds the other end; pool memory is only for its own device.
     fn reached(&self, from: BufferId, to: BufferId, stream: Option<StreamId>) -> Checked {
         let ends = [self.buffer(from), self.buffer(to)];

@@ -44,7 +44,7 @@ fn recorders(
 struct Events<'e> {
     /// Whether no other thread records it.
     alone: &'e dyn Fn(EventId) -> bool,
-    /// Those whose last record is inside a capture.
+    /// Events whose last record is inside a capture.
     captured: BTreeSet<EventId>,
 }
 

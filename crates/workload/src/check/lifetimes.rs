@@ -26,7 +26,7 @@ enum Thing {
     Graph(GraphId),
 }
 
-/// What a step does to a thing.
+/// Effect of a step on a thing.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Deed {
     Begin,
@@ -41,7 +41,7 @@ enum State {
     Ended,
 }
 
-/// What the owner does to a thing in one part.
+/// Effects of the owner on a thing in one part.
 #[derive(Clone, Copy)]
 struct Chapter {
     begins: bool,
@@ -209,7 +209,7 @@ impl<'w> Lives<'w> {
     }
 }
 
-/// What a step does to which things, in order; not what the steps inside it do.
+/// Effects of a step on things, in order; not those of the steps inside it.
 fn deeds(step: &Step) -> Vec<(Deed, Thing)> {
     let call = match step {
         Step::Call(call) => call,
@@ -238,7 +238,7 @@ fn deeds(step: &Step) -> Vec<(Deed, Thing)> {
         .collect()
 }
 
-/// What a call does to one of the things it names.
+/// Effect of a call on one of the things it names.
 fn deed(call: &Call, thing: Thing) -> Deed {
     match (call, thing) {
         (Call::Allocate { .. }, Thing::Buffer(_))

@@ -24,7 +24,7 @@ pub fn check(workload: &Workload) -> Checked {
     walk::each_step(workload, &mut |step, at| rows(step, at))
 }
 
-/// That the names of each list are different.
+/// Checks that the names of each list are different.
 fn names(row: usize, process: &Process) -> Checked {
     let place = |list| move |item| Place::Row(row, list, item);
     distinct("stream", process.streams.iter().map(|stream| &stream.name), place(List::Streams))?;
@@ -79,7 +79,7 @@ fn contexts(row: usize, process: &Process) -> Checked {
     Ok(())
 }
 
-/// That no step lies deeper than [`DEEPEST`], so that everything else may go down by calling itself.
+/// Checks that no step lies deeper than [`DEEPEST`], so that everything else may go down by calling itself.
 fn depths(workload: &Workload) -> Checked {
     for (process, thread) in walk::threads(workload) {
         for part in crate::error::Part::ALL {
@@ -100,7 +100,7 @@ fn depth<'w>(steps: &'w [Step], at: &mut At<'w>) -> Checked {
     })
 }
 
-/// That what a step names exists.
+/// Checks that everything that a step names exists.
 fn rows(step: &Step, at: &At<'_>) -> Checked {
     let names = match step {
         Step::Call(call) => walk::names(call),

@@ -10,7 +10,7 @@ pub struct Lines {
     pub processes: Vec<ProcessLines>,
 }
 
-/// Those of a process.
+/// Starts of the rows of a process.
 #[derive(Default)]
 pub struct ProcessLines {
     pub at: usize,
@@ -22,7 +22,7 @@ pub struct ProcessLines {
     pub threads: Vec<ThreadLines>,
 }
 
-/// Those of a thread.
+/// Starts of the rows of a thread.
 pub struct ThreadLines {
     pub at: usize,
     pub before: Vec<StepLines>,
@@ -30,7 +30,7 @@ pub struct ThreadLines {
     pub after: Vec<StepLines>,
 }
 
-/// Those of a step and the steps inside it.
+/// Starts of a step and of the steps inside it.
 pub struct StepLines {
     pub at: usize,
     pub inside: Vec<StepLines>,

@@ -41,7 +41,7 @@ impl<'a> Table<'a> {
         Ok(table)
     }
 
-    /// That every key is known.
+    /// Checks that every key is known.
     pub fn only(&self, known: &[&str]) -> Read<()> {
         let unknown = self.entries().into_iter().find(|(key, _)| !known.contains(key));
         let Some((key, field)) = unknown else { return Ok(()) };

@@ -8,7 +8,7 @@ use super::read::{Field, Read, instead};
 #[derive(Clone, Default)]
 pub struct Names(BTreeMap<String, u32>);
 
-/// What steps may name.
+/// Names that steps may use.
 #[derive(Clone, Default)]
 pub struct Known {
     pub streams: Names,

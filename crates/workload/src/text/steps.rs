@@ -54,7 +54,7 @@ const KERNELS: &[(&str, &[&str])] = &[
     ("scale", &["buffer", "length", "by"]),
 ];
 
-/// What steps may name.
+/// Names and buffers that steps may use.
 pub struct Scene<'s> {
     pub known: &'s Known,
     /// The rows of buffers by name.

@@ -1,4 +1,4 @@
-//! What is written is read again, and no text is too strange.
+//! Texts that are written are read again, and no text is too strange.
 
 use proptest::collection::vec;
 use proptest::option;

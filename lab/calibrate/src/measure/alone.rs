@@ -1,4 +1,4 @@
-//! What calls cost that one thread makes while nothing else runs.
+//! Costs of calls that one thread makes while nothing else runs.
 
 use super::{Runs, STREAM, script, workload};
 use crate::draft::{Draft, RuleOf, set};

@@ -99,7 +99,7 @@ fn beside(runs: &Runs<'_>) -> (Workload, Vec<Label>) {
     })
 }
 
-/// What a call did to launches beside it.
+/// Effect of calls on launches beside them.
 #[derive(Debug, PartialEq)]
 struct Beside {
     /// The number of calls.

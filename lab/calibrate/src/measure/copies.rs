@@ -83,7 +83,7 @@ pub(super) fn measure(runs: &mut Runs<'_>) -> Result<(), String> {
     Ok(())
 }
 
-/// What a copy and the wait for it take besides the copy itself: the call up to its effect, the way there and back, the return, ns.
+/// Time of a copy and the wait for it besides the copy itself: the call up to its effect, the way there and back, the return, ns.
 fn way_ns(draft: &Draft) -> i64 {
     let (model, calls) = (&draft.model, &draft.model.calls);
     calls.copy.before_ns

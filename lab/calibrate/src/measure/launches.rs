@@ -1,4 +1,4 @@
-//! What launches cost by the number of threads that launch: when the threads' mutex is never free, one launch follows the other
+//! Costs of launches by the number of threads that launch: when the threads' mutex is never free, one launch follows the other
 //! after the time that each holds it and hands it over.
 
 use super::{Runs, STREAM};

@@ -21,7 +21,7 @@ use workload::{ContextId, Process, StreamKind, Thread, Workload};
 
 /// A measurement.
 pub(crate) struct Step {
-    /// What it measures, for progress and errors.
+    /// Subject of the measurement, for progress and errors.
     pub what: &'static str,
     /// Runs its workloads and reads them.
     run: fn(&mut Runs<'_>) -> Result<(), String>,
@@ -49,7 +49,7 @@ pub(crate) fn take(step: &Step, bench: &dyn Bench, draft: &mut Draft) -> Result<
         .map_err(|why| Error::Run { what: step.what.to_owned(), why })
 }
 
-/// What a measurement works with.
+/// Machine, facts and draft that a measurement works with.
 pub(crate) struct Runs<'a> {
     bench: &'a dyn Bench,
     pub facts: &'a Facts,

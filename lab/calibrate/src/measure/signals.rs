@@ -47,7 +47,7 @@ fn pairs(runs: &Runs<'_>) -> (Workload, Vec<Label>) {
     })
 }
 
-/// What a pair takes besides its copy and its kernel are two signals.
+/// Time of a pair besides its copy and its kernel: two signals.
 fn read(sections: &Sections<'_>, draft: &mut Draft) {
     let samples = sections.samples("pairs", |part| part.spans("cuLaunchKernel", "cuStreamSynchronize"));
     let Some(line) = Line::of(&samples) else { return };

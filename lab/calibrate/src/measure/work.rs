@@ -122,7 +122,7 @@ fn product(from: BufferId, to: BufferId) -> (&'static str, Kernel, (u32, u32)) {
     ("product", Kernel::MatrixProduct { a: from, b: from, c: to, rows, inner, columns }, (TILES, 1_024))
 }
 
-/// What each kernel of such chains takes besides the gap before it and what is part of every kernel, ns.
+/// Time of each kernel of such chains besides the gap before it and what is part of every kernel, ns.
 fn own(what: &str, sections: &Sections<'_>, draft: &Draft) -> Option<f64> {
     let samples = sections.samples(what, |part| part.spans("cuLaunchKernel", "cuStreamSynchronize"));
     let every = draft.model.device.gap_ns + draft.model.kernels.base_ns;
@@ -130,7 +130,7 @@ fn own(what: &str, sections: &Sections<'_>, draft: &Draft) -> Option<f64> {
     (own > 0.0).then_some(own)
 }
 
-/// What a thread's four elements take, and then a round.
+/// Time of a thread's four elements, and then of a round.
 fn adds(sections: &Sections<'_>, draft: &mut Draft) {
     let cycles = |draft: &Draft, ns: f64| ns * draft.model.device.clock_mhz as f64 / 1000.0;
     let quads_of = |length: u32| f64::from((length / 4).div_ceil(ADDED.0 * ADDED.1));

@@ -244,7 +244,7 @@ const GRID: (u32, u32) = (5, 64);
 /// Rounds of `__sad` that make a kernel as long as the seed's.
 const ROUNDS: u32 = 3072;
 
-/// What a case varies.
+/// Values that a case varies.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Case {
     /// Threads, processes or contexts.
@@ -578,7 +578,7 @@ fn per_s(row: &Row) -> String {
     Unit::PerSecond.text(row.value("per_s"))
 }
 
-/// What the rounds show of the change from one row to another, as the end of a sentence.
+/// Change from one row to another that the rounds show, as the end of a sentence.
 fn judged(before: &Row, after: &Row) -> String {
     ending(before, after, ("per_s", Unit::PerSecond))
 }

@@ -84,7 +84,7 @@ const BLOCKS: u32 = 1024;
 const CHECKED: u32 = 1024;
 
 words! {
-    /// What computes the norm.
+    /// Library that computes the norm.
     Library {
         /// The lab's own two kernels.
         None = "none",
@@ -94,7 +94,7 @@ words! {
 }
 
 words! {
-    /// What is computed.
+    /// Result that is computed.
     Operation {
         /// The 2-norm of a vector.
         Norm = "norm",
@@ -120,17 +120,17 @@ words! {
     Iteration {
         /// The first, which uses everything for the first time.
         First = "first",
-        /// Those after the first.
+        /// Iterations after the first.
         Later = "later",
     }
 }
 
-/// What a case varies.
+/// Values that a case varies.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Case {
-    /// What computes the norm.
+    /// Library that computes the norm.
     pub library: Library,
-    /// What is computed.
+    /// Result that is computed.
     pub operation: Operation,
     /// Where the norm goes.
     pub scalar: Scalar,
@@ -360,7 +360,7 @@ fn first_time(first: &Row, later: &Row) -> Option<String> {
     })
 }
 
-/// What the rounds show of the change from one row to another, as the end of a sentence.
+/// Change from one row to another that the rounds show, as the end of a sentence.
 fn judged(before: &Row, after: &Row, figure: &str) -> String {
     ending(before, after, (figure, Unit::Milliseconds))
 }

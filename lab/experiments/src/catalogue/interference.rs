@@ -92,7 +92,7 @@ const SHORT: u64 = 200_000;
 const LONG: u64 = 20_000_000;
 
 words! {
-    /// What A repeats.
+    /// Calls that A repeats.
     Repeated {
         /// Nothing: the base that the others are compared with.
         Idle = "idle",
@@ -172,7 +172,7 @@ impl Repeated {
 }
 
 words! {
-    /// What B does.
+    /// Calls that B makes.
     Effect {
         /// Launches an empty kernel.
         Launches = "launches",
@@ -190,12 +190,12 @@ impl Effect {
     }
 }
 
-/// What a case varies.
+/// Values that a case varies.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Case {
-    /// What A repeats.
+    /// Calls that A repeats.
     pub repeated: Repeated,
-    /// What B does.
+    /// Calls that B makes.
     pub effect: Effect,
     /// Where B does it.
     pub place: Place,
@@ -282,7 +282,7 @@ impl Case {
         thread.after().synchronize(stream);
     }
 
-    /// What A repeats.
+    /// Adds the calls that A repeats.
     fn calls(&self, things: &Things, steps: &mut Steps<'_>) {
         use Repeated::*;
         let &Things { stream, made, event, ref buffers } = things;
@@ -342,7 +342,7 @@ struct Things {
     /// A stream that A may create.
     made: StreamId,
     event: EventId,
-    /// As [`Repeated::memories`] has them.
+    /// Buffers in the memories of [`Repeated::memories`].
     buffers: Vec<BufferId>,
 }
 

@@ -106,7 +106,7 @@ const SMALL: u32 = 1024;
 const PIECE: u64 = 8 << 20;
 
 words! {
-    /// What the other thread does.
+    /// Activity of the other thread.
     Beside {
         /// Nothing.
         Idle = "idle",
@@ -119,10 +119,10 @@ words! {
     }
 }
 
-/// What a case varies.
+/// Values that a case varies.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Case {
-    /// What thread A does.
+    /// Activity of thread A.
     pub beside: Beside,
     /// [`Place::SameStream`]: the default stream for both threads; [`Place::OwnStream`]: a stream for each.
     pub place: Place,
@@ -132,12 +132,12 @@ pub struct Case {
     pub bytes: u64,
     /// How long B launches.
     pub time: Duration,
-    /// What B computes between two launches: a framework takes longer than the launch itself. 6 µs make the some 100,000
-    /// launches a second that PyTorch reached on an H200 beside an idle thread.
+    /// Time that B computes between two launches: a framework takes longer than the launch itself. 6 µs make the some
+    /// 100,000 launches a second that PyTorch reached on an H200 beside an idle thread.
     pub between: Duration,
-    /// What A computes between two copies. With little or none (2 to 20 µs), an H200 lets B into a stream whose copies follow
-    /// each other only by chance: 1 to 11 launches/s, one of which waited for 2.8 s. With 50 µs it is 44/s, as PyTorch's own
-    /// work between two copies made it 35/s; with 100 µs already 173/s.
+    /// Time that A computes between two copies. With little or none (2 to 20 µs), an H200 lets B into a stream whose copies
+    /// follow each other only by chance: 1 to 11 launches/s, one of which waited for 2.8 s. With 50 µs it is 44/s, as
+    /// PyTorch's own work between two copies made it 35/s; with 100 µs already 173/s.
     pub pause: Duration,
     /// Cycles of a kernel of [`Beside::FullQueue`].
     pub cycles: u64,

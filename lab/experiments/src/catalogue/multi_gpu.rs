@@ -155,7 +155,7 @@ const TILES: u32 = (ROWS / 32) * (COLUMNS / 32);
 const ALLOCATION: u64 = 1 << 20;
 
 words! {
-    /// What each worker does.
+    /// Calls of each worker.
     Load {
         /// Launches matrix products.
         Products = "products",
@@ -204,7 +204,7 @@ impl Load {
     }
 }
 
-/// What a case varies.
+/// Values that a case varies.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Case {
     /// [`Layout::Threads`] or [`Layout::Processes`].
@@ -213,7 +213,7 @@ pub struct Case {
     pub workers: u32,
     /// Number of GPUs.
     pub gpus: u32,
-    /// What each worker does.
+    /// Calls of each worker.
     pub load: Load,
     /// Whether a worker synchronizes after each kernel; if not, after the last.
     pub sync: bool,
@@ -414,7 +414,7 @@ fn verdict(results: &Results) -> Vec<String> {
 /// Whether a slowdown has this interval, if it has one.
 type Has = fn(Option<[f64; 2]>) -> bool;
 
-/// What is reported of rows that are no delay, by the interval of the slowdown.
+/// Beginnings of the sentences on rows that are no delay, by the interval of the slowdown.
 const FREE: [(Has, &str); 3] = [
     (|interval| interval.is_none(), "Workers do not delay each other measurably (by less than 10 %)"),
     (
@@ -434,7 +434,7 @@ pub(super) fn takes_longer(row: &Row, than: &Row) -> bool {
     time.value >= HELD_UP * others.value && differ(time, others)
 }
 
-/// What the rounds show of the change from one worker to all, as the end of a sentence.
+/// Change from one worker to all that the rounds show, as the end of a sentence.
 fn judged(one: &Row, all: &Row) -> String {
     ending(one, all, ("ms", Unit::Milliseconds))
 }

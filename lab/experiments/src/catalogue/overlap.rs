@@ -104,7 +104,7 @@ words! {
     }
 }
 
-/// What a case varies.
+/// Values that a case varies.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Case {
     /// The order of issue.

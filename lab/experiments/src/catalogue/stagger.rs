@@ -106,7 +106,7 @@ fn each_with<A: Copy, B: Copy>(first: &[A], second: &[B]) -> Vec<(A, B)> {
 /// Bytes of a copy, in either direction (seed 000: 352 Ki integers).
 const BYTES: u64 = 352 * 1024 * 4;
 
-/// What a case varies.
+/// Values that a case varies.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Case {
     /// Pinned or pageable.

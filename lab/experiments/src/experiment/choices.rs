@@ -143,7 +143,7 @@ words! {
     Near {
         /// Any that the program may use.
         Any = "any",
-        /// Those of the GPU's NUMA node.
+        /// Processors of the GPU's NUMA node.
         Node = "node",
     }
 }
@@ -159,7 +159,7 @@ impl Near {
 }
 
 words! {
-    /// What a row reports of its rounds.
+    /// Figures that a row reports of its rounds.
     Take {
         /// The median of each figure.
         Median = "median",

@@ -1,4 +1,4 @@
-//! What a column of an experiment's rows holds, and how people see its values.
+//! Kinds of values in the columns of an experiment's rows, and how people see them.
 
 use super::Cell;
 use prove::judge::Sense;
@@ -11,13 +11,13 @@ pub struct Column {
     pub name: &'static str,
     /// Its heading in tables.
     pub title: &'static str,
-    /// What its values are.
+    /// Kind of its values.
     pub holds: Holds,
     /// The name that labels leave out, because it is the default; empty if none is.
     pub usual: &'static str,
 }
 
-/// What a column holds.
+/// Kind of a column's values.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Holds {
     /// Something that variants, or the rows of one variant, vary.
@@ -118,7 +118,7 @@ impl Column {
         }
     }
 
-    /// What `null` stands for in JSON: a limit that is unset, or nothing.
+    /// Meaning of `null` in JSON: a limit that is unset, or nothing.
     pub(crate) fn null(&self) -> Cell {
         match self.holds {
             Holds::Varied(Values::Limit) => Cell::Default,

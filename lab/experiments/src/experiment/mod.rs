@@ -1,4 +1,4 @@
-//! What an experiment is: data, and functions of data.
+//! Definition of an experiment: data, and functions of data.
 
 mod cell;
 pub(crate) mod choices;
@@ -18,11 +18,11 @@ use workload::{Outcome, Workload};
 pub struct Experiment {
     /// Its name, as in `launch-stall`.
     pub name: &'static str,
-    /// What it shows, in one line.
+    /// Subject in one line.
     pub about: &'static str,
     /// The question it answers.
     pub question: &'static str,
-    /// What can be set.
+    /// Parameters that can be set.
     pub parameters: &'static [Parameter],
     /// The columns of its rows, and of what they have of each worker, in the order that rows have them.
     pub columns: &'static [Column],
@@ -70,7 +70,7 @@ pub struct Relation {
     pub but: &'static [&'static str],
     /// The name of the figure that follows from the two.
     pub name: &'static str,
-    /// That figure of a row, from the row and its base.
+    /// Computes that figure of a row, from the row and its base.
     pub figure: fn(&Row, &Row) -> Option<Figure>,
 }
 
@@ -95,7 +95,7 @@ impl Relation {
     }
 }
 
-/// What a variant or a row varies, by column.
+/// Values that a variant or a row varies, by column.
 pub(crate) type Varied = [(&'static str, Cell)];
 
 /// Whether two are equal except in those columns.
@@ -151,13 +151,13 @@ impl Bench {
 pub struct Plan {
     /// In the order of rows.
     pub variants: Vec<Variant>,
-    /// What the settings ask for and the device does not have, one line each.
+    /// Values that the settings ask for and the device does not have, one line each.
     pub left_out: Vec<String>,
 }
 
 /// A workload to run, and how to read its outcome.
 pub struct Variant {
-    /// What distinguishes it from other variants, by column.
+    /// Values that distinguish it from other variants, by column.
     pub varied: Vec<(&'static str, Cell)>,
     /// The workload.
     pub workload: Workload,
@@ -177,7 +177,7 @@ pub type Read = Box<dyn Fn(&Outcome) -> Vec<Reading>>;
 /// A row of one run.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Reading {
-    /// What distinguishes the row from other rows of its variant.
+    /// Values that distinguish the row from other rows of its variant.
     pub also: Vec<(&'static str, Cell)>,
     /// The figures, the most important first.
     pub figures: Vec<(&'static str, f64)>,

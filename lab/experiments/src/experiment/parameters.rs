@@ -11,7 +11,7 @@ pub struct Parameter {
     pub name: &'static str,
     /// Another name for it; empty if it has none.
     pub alias: &'static str,
-    /// What it is, in one line.
+    /// Description in one line.
     pub about: &'static str,
     /// Its possible values.
     pub kind: Kind,
@@ -128,7 +128,7 @@ impl Kind {
     }
 }
 
-/// What a value must be: "a whole number from 1 to 64".
+/// Condition that a value must meet: "a whole number from 1 to 64".
 impl fmt::Display for Kind {
     fn fmt(&self, to: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {

@@ -21,7 +21,7 @@ pub struct Comparison {
 /// A row's most important figure, before and now.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Change {
-    /// What the row varies.
+    /// Values that the row varies.
     pub varied: Vec<(&'static str, Cell)>,
     /// The figure's name.
     pub figure: &'static str,
@@ -31,7 +31,7 @@ pub struct Change {
     pub before: f64,
     /// Its value now.
     pub now: f64,
-    /// What the rounds of both runs show; `None` if they are too few.
+    /// Change that the rounds of both runs show; `None` if they are too few.
     pub judged: Option<Judgement>,
     /// Whether it changed, as the rounds show. If they are too few, by more than the spreads of both together and by more than
     /// 2 %; by more than half if a run had only one round.
@@ -93,7 +93,7 @@ impl Change {
         self.unit.more_is_better()
     }
 
-    /// What the rounds show: `a gain of 12.0 % (10.1 % to 13.9 %)`; nothing if they are too few.
+    /// Change that the rounds show: `a gain of 12.0 % (10.1 % to 13.9 %)`; nothing if they are too few.
     pub fn gain(&self) -> Option<String> {
         self.judged.as_ref().map(words)
     }

@@ -8,7 +8,7 @@ use prove::judge::{Block, Judgement, Sense, Verdict, judge};
 const WORDS: [&str; 2] = ["a gain of", "a loss of"];
 
 impl Figure {
-    /// What the samples of both show of the change from `before` to this figure. Two rounds make a block: the variants took
+    /// Judges the change from `before` to this figure by the samples of both. Two rounds make a block: the variants took
     /// turns in it, so that what the machine did then cancels.
     ///
     /// `None` with fewer than four rounds of either, or if a value is not above 0: it has no logarithm.
@@ -42,14 +42,14 @@ pub(super) fn is_shown(judged: &Judgement) -> bool {
     matches!(judged.verdict, Verdict::Faster | Verdict::Slower)
 }
 
-/// What a judgement shows: `a gain of 38.0 % (36.5 % to 39.4 %)`.
+/// Change that a judgement shows: `a gain of 38.0 % (36.5 % to 39.4 %)`.
 pub(crate) fn words(judged: &Judgement) -> String {
     let [gain, loss] = WORDS;
     report::prove::judged(judged, gain, loss)
 }
 
-/// What the samples of two rows show, as the end of a sentence: `; a gain of 38.0 % (36.5 % to 39.4 %)`. It is empty where
-/// they cannot be judged.
+/// Change that the samples of two rows show, as the end of a sentence: `; a gain of 38.0 % (36.5 % to 39.4 %)`. It is empty
+/// where they cannot be judged.
 pub(crate) fn ending(before: &Row, after: &Row, (figure, unit): (&str, Unit)) -> String {
     let figures = before.figure(figure).zip(after.figure(figure));
     let judged = figures.and_then(|(before, after)| after.since(before, unit.sense()));

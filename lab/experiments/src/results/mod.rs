@@ -32,7 +32,7 @@ pub struct Figure {
 /// One row: what it varies and what was measured.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Row {
-    /// What it varies, by column.
+    /// Values that it varies, by column.
     pub varied: Vec<(&'static str, Cell)>,
     /// The figures, the most important first.
     pub figures: Vec<Figure>,
@@ -85,7 +85,7 @@ impl Row {
 /// Why the results are incomplete.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Partial {
-    /// What ended the run.
+    /// Reason for the end of the run.
     pub why: String,
     /// Variants that were not run.
     pub missing: usize,
@@ -119,7 +119,7 @@ pub struct Results {
     pub rounds: u32,
     /// The rows.
     pub rows: Vec<Row>,
-    /// What the device could not run, one line each.
+    /// Values and variants that the device could not run, one line each.
     pub left_out: Vec<String>,
     /// Remarks on the figures, one line each.
     pub notes: Vec<String>,

@@ -77,10 +77,10 @@ fn cell(value: &Value, null: Cell) -> Option<Cell> {
     }
 }
 
-/// What a row has besides the experiment's columns: `max_error`, `simulated`, `each`, and what belongs to its first figure.
+/// Keys of a row besides the experiment's columns: `max_error`, `simulated`, `each`, and those of its first figure.
 const BESIDE: [&str; 6] = ["spread", "samples", "interval", "max_error", "simulated", "each"];
 
-/// What belongs to another figure than the first: `NAME_spread`.
+/// Ends of keys that belong to another figure than the first: `NAME_spread`.
 const OF_FIGURES: [&str; 3] = ["_spread", "_samples", "_interval"];
 
 /// A row: all columns that it has, in the order that the experiment declares.

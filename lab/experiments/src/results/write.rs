@@ -99,7 +99,7 @@ fn changes(comparison: &Comparison) -> Value {
     json!({"device": device, "rows": rows, "added": added, "gone": gone, "verdict": comparison.verdict()})
 }
 
-/// What a row varies, as an object.
+/// Values that a row varies, as an object.
 fn varied(varied: &[(&'static str, Cell)]) -> Map<String, Value> {
     varied.iter().map(|(name, cell)| ((*name).to_owned(), Value::from(cell.clone()))).collect()
 }

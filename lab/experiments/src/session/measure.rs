@@ -58,7 +58,7 @@ pub(super) fn rounds_of(experiment: &Experiment, variant: &Variant, rows: &[Row]
     (0..count).map(round).collect()
 }
 
-/// What one round measured of a row: the figures that have a sample, except one that follows from two rows.
+/// Measurements of a row in one round: the figures that have a sample, except one that follows from two rows.
 fn reading(experiment: &Experiment, varied: &Varied, row: &Row, round: usize) -> Reading {
     let follows = experiment.relation.as_ref().map(|relation| relation.name);
     let measured = row.figures.iter().filter(|figure| Some(figure.name) != follows);

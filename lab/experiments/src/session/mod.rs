@@ -15,7 +15,7 @@ use trace::Trace;
 use turns::{Left, Runs, Times, Turn};
 use workload::{Outcome, Workload};
 
-/// What to run, and how.
+/// Variants to run, and how to run them.
 #[derive(Clone, Debug, Default)]
 pub struct Request {
     /// Settings, each `NAME=VALUE,VALUE`.
@@ -30,7 +30,7 @@ pub struct Request {
 
 /// One run of a workload.
 pub struct Run {
-    /// What was measured.
+    /// Measured outcome.
     pub outcome: Outcome,
     /// The trace, if it was requested.
     pub trace: Option<Trace>,
@@ -70,7 +70,7 @@ pub struct Progress {
     pub variant: String,
 }
 
-/// What one run must measure.
+/// Measurements that one run must make.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Want {
     /// The times of calls.

@@ -1,4 +1,4 @@
-//! What runs workloads: this machine's GPUs, or a model.
+//! Runners of workloads: this machine's GPUs, or a model.
 
 #[cfg(target_os = "linux")]
 use super::recording;
@@ -9,7 +9,7 @@ use std::sync::{Arc, mpsc};
 use std::time::Duration;
 use workload::{Affinity, Schedule, Workload};
 
-/// What runs workloads.
+/// Runner of workloads.
 pub enum Runner {
     /// This machine's GPUs.
     #[cfg(target_os = "linux")]

@@ -23,7 +23,7 @@ pub(super) struct Times {
     pub simulated: bool,
 }
 
-/// What a variant still has to run.
+/// Runs that a variant still has to make.
 #[derive(Clone, Copy, Default, PartialEq, Eq)]
 pub(super) struct Left {
     /// The first round that it lacks, and the number of them.
@@ -36,7 +36,7 @@ pub(super) struct Left {
 }
 
 impl Left {
-    /// What is left of a variant after an earlier run that has these rows of it. Rows without samples count as complete.
+    /// Runs that are left of a variant after an earlier run that has these rows of it. Rows without samples count as complete.
     pub fn after(experiment: &Experiment, variant: &Variant, rows: &[Row], times: Times) -> Left {
         let known = rounds_of(experiment, variant, rows).len() as u32;
         let is_new = rows.is_empty();
@@ -64,9 +64,9 @@ pub(super) struct Turn<'v> {
     pub variant: &'v Variant,
     /// The rows of an earlier run.
     earlier: Vec<Row>,
-    /// What it had to run at first.
+    /// Runs that it had to make at first.
     todo: Left,
-    /// What is left.
+    /// Runs that are left.
     left: Left,
     /// The rounds that were measured, those of an earlier run first.
     rounds: Vec<Vec<Reading>>,

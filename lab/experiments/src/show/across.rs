@@ -115,7 +115,7 @@ fn caption(results: &Results, figure: Column, column: &str) -> String {
 /// Rows that differ only in the column.
 struct Line<'a> {
     figure: Column,
-    /// What they have in common besides the variant.
+    /// Values that they have in common besides the variant.
     name: String,
     /// By the column's values.
     rows: Vec<Option<&'a Row>>,

@@ -126,7 +126,7 @@ fn kind(column: &Column) -> Kind {
     if column.is_number() { Kind::Number } else { Kind::Text }
 }
 
-/// What a row varies. What has no such thing sorts below everything that has.
+/// Value that a row varies. A row without the value sorts below all that have it.
 fn varied(row: &Row, column: &Column) -> Cell {
     let text = super::varied(row, column);
     match row.cell(column.name) {
@@ -187,7 +187,7 @@ fn changes(results: &Results, comparison: &Comparison) -> Section {
     Section { script: "tables", ..section("baseline", "Against an earlier run", body) }
 }
 
-/// What was not run, and remarks on the figures.
+/// Sections of what was not run, and of remarks on the figures.
 fn remarks(results: &Results) -> Vec<Section> {
     let parts = [("left-out", "Not run", &results.left_out), ("notes", "Notes", &results.notes)];
     let some = parts.into_iter().filter(|(_, _, lines)| !lines.is_empty());

@@ -38,7 +38,7 @@ fn varying(results: &Results) -> Vec<Column> {
     varying.into_iter().map(|name| results.experiment.column(name)).collect()
 }
 
-/// What a row varies, as a cell of a table.
+/// Value that a row varies, as a cell of a table.
 fn varied(row: &Row, column: &Column) -> String {
     row.cell(column.name).map_or(String::new(), |cell| column.text(cell))
 }

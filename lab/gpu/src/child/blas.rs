@@ -36,7 +36,7 @@ macro_rules! functions {
         }
 
         impl Functions {
-            /// Those of a library, or the first that it lacks.
+            /// Finds the functions of a library, or the first that it lacks.
             ///
             /// # Safety
             ///

@@ -1,4 +1,4 @@
-//! What a thread's steps are made into: instructions in which nothing is left to be looked up.
+//! Instructions that a thread's steps are made into, in which nothing is left to be looked up.
 
 use crate::driver::{Function, Kernel as KernelHandle};
 use std::cell::UnsafeCell;
@@ -12,7 +12,7 @@ pub struct Instruction {
     pub note: u32,
 }
 
-/// What an instruction does.
+/// Effect of an instruction.
 pub enum What {
     /// A loop begins: its counter is set to 0. Without rounds it goes on at `past`.
     Loop { counter: usize, times: u64, past: usize },
@@ -73,7 +73,7 @@ pub enum Action {
     },
     /// The graph that the capture left, whose instance stays.
     DestroyCaptured,
-    /// What an earlier capture left in `graph`, if there was one.
+    /// The instance that an earlier capture left in `graph`, if there was one.
     DestroyInstance {
         graph: usize,
     },
@@ -120,7 +120,7 @@ pub enum Action {
     UnloadModule,
 }
 
-/// What is done without the driver.
+/// Work that is done without the driver.
 pub enum Deed {
     /// Loads cuBLAS, for this thread only.
     LoadBlas,
@@ -217,7 +217,7 @@ pub struct Launch {
     pub arguments: Box<[UnsafeCell<*mut c_void>]>,
     /// Numbers, as the driver reads them.
     pub numbers: Box<[UnsafeCell<u64>]>,
-    /// Those that change from round to round.
+    /// Numbers that change from round to round.
     pub changing: Box<[(usize, Offset)]>,
     /// Arguments that lie at the start of host buffers.
     pub on_host: Box<[(usize, usize)]>,

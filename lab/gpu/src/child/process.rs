@@ -1,4 +1,4 @@
-//! What the threads of a process share: the driver, contexts with their kernels, and slots for what steps create.
+//! State that the threads of a process share: the driver, contexts with their kernels, and slots for what steps create.
 
 use super::lock::Lock;
 use super::uses::first_users;
@@ -15,7 +15,7 @@ use workload::{Schedule, StreamKind};
 /// A process of a workload, as it is while it runs.
 pub struct Process {
     pub driver: Driver,
-    /// What the workload says of it.
+    /// Process as the workload describes it.
     pub asked: workload::Process,
     pub contexts: Vec<Contextual>,
     pub streams: Vec<Slot>,
@@ -23,7 +23,7 @@ pub struct Process {
     /// Instances of graphs.
     pub graphs: Vec<Slot>,
     pub buffers: Vec<Buffer>,
-    /// What its threads hold one at a time.
+    /// Lock that its threads hold one at a time.
     pub lock: Lock,
     stream_users: Vec<Option<usize>>,
     event_users: Vec<Option<usize>>,
@@ -58,7 +58,7 @@ pub struct Buffer {
 /// A slot for a handle of the driver.
 pub struct Slot(AtomicPtr<c_void>);
 
-/// What an empty slot holds: nothing that the driver gives, nor null, its legacy default stream.
+/// Value of an empty slot: nothing that the driver gives, nor null, its legacy default stream.
 const EMPTY: *mut c_void = usize::MAX as *mut c_void;
 
 impl Slot {

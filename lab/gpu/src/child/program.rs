@@ -17,7 +17,7 @@ pub struct Program {
     pub before: Vec<Instruction>,
     pub body: Vec<Instruction>,
     pub after: Vec<Instruction>,
-    /// What each instruction is, for errors and traces.
+    /// Notes on the instructions, for errors and traces.
     pub notes: Vec<Note>,
     /// Number of loops.
     pub counters: usize,

@@ -14,7 +14,7 @@ use std::ptr::null_mut;
 use std::sync::atomic::Ordering::{AcqRel, Acquire, Release};
 use std::time::Duration;
 
-/// What a thread has at hand.
+/// State of a thread while it executes its program.
 pub struct Worker<'a> {
     pub process: &'a Process,
     pub segment: &'a Segment,
@@ -22,11 +22,11 @@ pub struct Worker<'a> {
     pub crowded: bool,
     /// The largest difference that a check found.
     pub max_error: Option<f64>,
-    /// What was measured between events: the sum, ms, and how often.
+    /// Time measured between events: the sum, ms, and how often.
     pub between_events: (f64, u64),
-    /// What the last capture left, until it is instantiated and destroyed.
+    /// Graph that the last capture left, until it is instantiated and destroyed.
     captured: driver::Graph,
-    /// What was loaded last, until it is unloaded.
+    /// Module that was loaded last, until it is unloaded.
     module: driver::Module,
     blas: Option<Blas>,
 }

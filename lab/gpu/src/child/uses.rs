@@ -1,4 +1,4 @@
-//! Who uses streams and events first, and so creates them.
+//! Threads that use streams and events first, and so create them.
 
 use workload::{Call, EventId, Process, Step, StreamId};
 
@@ -31,7 +31,7 @@ pub fn needs_blas(steps: &[Step]) -> bool {
     })
 }
 
-/// What a step uses.
+/// Stream or event that a step uses.
 enum Use {
     Stream(StreamId),
     /// One that a step creates does not exist before.

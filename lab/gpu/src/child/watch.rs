@@ -1,4 +1,4 @@
-//! What is measured of a thread while it executes its instructions.
+//! Measurements of a thread while it executes its instructions.
 
 use crate::clock;
 use crate::driver::Function;

@@ -53,7 +53,7 @@ macro_rules! functions {
             ///
             /// # Safety
             ///
-            /// What `find` gives for a name is the driver's function of that name, and stays.
+            /// The result of `find` for a name is the driver's function of that name, and stays.
             pub unsafe fn look_up(find: impl Fn(&str) -> *mut c_void) -> Result<Table, &'static str> {
                 // SAFETY: a pointer and an optional function pointer have one representation, null is None; the types
                 // are those of cuda.h, which do not change under one exported name.

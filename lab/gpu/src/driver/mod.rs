@@ -72,7 +72,7 @@ impl Driver {
         Failure { function: function.name().to_owned(), code, name: name.unwrap_or_default(), place }
     }
 
-    /// That the driver is too old for a function which it lacks.
+    /// Error that the driver is too old for a function which it lacks.
     pub fn lacks(&self, function: Function) -> Error {
         too_old(function.name(), function.since(), self.version)
     }
@@ -136,7 +136,7 @@ impl Driver {
     }
 }
 
-/// What a loaded library has under a name; null if nothing.
+/// Address that a loaded library has under a name; null if it has none.
 pub fn symbol(library: *mut c_void, name: &str) -> *mut c_void {
     match CString::new(name) {
         // SAFETY: libraries stay loaded, and the name ends in zero.

@@ -80,7 +80,7 @@ pub struct Started {
     pub contexts_ns: Vec<u64>,
 }
 
-/// What stopped a run before its end.
+/// Reason why a run stopped before its end.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Partial {
     /// This signal.

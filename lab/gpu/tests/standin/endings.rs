@@ -10,7 +10,7 @@ use std::process::{Child, Stdio};
 use std::time::{Duration, Instant};
 use workload::{Kernel, Memory, Repeat, StreamKind, Workload};
 
-/// What a run says that fails.
+/// Message of a run that fails.
 #[track_caller]
 fn error(workload: &Workload, standin: &Standin) -> String {
     let error = gpu::run(workload, &standin.options()).err().expect("it fails").to_string();
@@ -19,7 +19,7 @@ fn error(workload: &Workload, standin: &Standin) -> String {
     error
 }
 
-/// That no process that called the stand-in runs.
+/// Asserts that no process that called the stand-in runs.
 #[track_caller]
 fn assert_nobody_is_left(standin: &Standin) {
     for (pid, ..) in standin.log() {

@@ -32,7 +32,7 @@ pub(super) fn asked(facts: &Facts<'_>, op: OpId) -> Option<Asked> {
     Some(Asked { at, in_call: true })
 }
 
-/// What is known of launched kernels before their waits are divided.
+/// Facts about launched kernels that are known before their waits are divided.
 pub(super) struct Launches<'a> {
     pub facts: &'a Facts<'a>,
     pub events: &'a Events,
@@ -76,7 +76,7 @@ impl Launches<'_> {
 /// The calls that make a stream wait for an event, by start.
 pub(super) struct Events {
     by_stream: Vec<Vec<Ns>>,
-    /// Those whose stream is unknown.
+    /// Calls whose stream is unknown.
     others: Vec<Ns>,
 }
 

@@ -47,14 +47,14 @@ const LIMITS: [Limits; 20] = [
     limits((12, 0), [1536, 24, 64, 100, 128]),
 ];
 
-/// What a device can run at the same time.
+/// Capacity of a device for kernels that run at the same time.
 pub(super) struct Capacity {
     limits: &'static Limits,
     multiprocessors: u32,
 }
 
 impl Capacity {
-    /// That of a device; `None` if the trace does not record its generation and size.
+    /// Capacity of a device; `None` if the trace does not record its generation and size.
     pub fn of(trace: &Trace, device: DeviceId) -> Option<Capacity> {
         let row = trace.devices.row(device);
         let compute = (row.compute_major, row.compute_minor);

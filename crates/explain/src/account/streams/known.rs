@@ -4,7 +4,7 @@ use super::connections::Connections;
 use crate::{Cause, Confidence, Evidence};
 use trace::ContextId;
 
-/// What the causes of a device's waits rest on.
+/// Grounds of the causes of a device's waits.
 pub(super) struct Known {
     pub connections: Connections,
     /// Whether contexts changed often enough to make their turns likely.
@@ -12,7 +12,7 @@ pub(super) struct Known {
 }
 
 impl Known {
-    /// What the time of a cause rests on, for streams of a context.
+    /// Evidence and confidence of the time of a cause, for streams of a context.
     pub fn grounds(&self, cause: Cause, context: ContextId) -> (Evidence, Confidence) {
         let likely_if = |likely: bool| if likely { Confidence::Likely } else { Confidence::Possible };
         match cause {

@@ -18,7 +18,7 @@ const NEXT: Ns = 10_000;
 /// `holdup lab run architectures` with 16 threads).
 const JUST: Ns = 2_500;
 
-/// What two kernels' recorded starts may differ although one let the other start, ns. GPUs start kernels 1 µs apart.
+/// Time by which two kernels' recorded starts may differ although one let the other start, ns. GPUs start kernels 1 µs apart.
 const CLOSE: Ns = 200;
 
 /// A kernel that was launched.

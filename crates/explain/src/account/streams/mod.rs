@@ -50,7 +50,7 @@ pub struct StreamAccount {
     pub ops: u64,
     /// Time between ready and start, summed over its operations, ns.
     pub waiting_ns: Ns,
-    /// That time by cause, most first; adds up to `waiting_ns`.
+    /// Waiting time by cause, most first; adds up to `waiting_ns`.
     pub waiting: Vec<WaitPart>,
 }
 
@@ -85,13 +85,13 @@ pub struct HeldBack {
 pub struct Behind {
     /// CUPTI's number of the stream whose operation was ready.
     pub stream: i64,
-    /// That of the stream whose operation it waited for; `None` if unknown.
+    /// CUPTI's number of the stream whose operation it waited for; `None` if unknown.
     pub behind: Option<i64>,
     /// The time, ns.
     pub ns: Ns,
 }
 
-/// What a GPU's operations waited for.
+/// Waits of a GPU's operations.
 pub(crate) struct Waiting {
     pub streams: Vec<StreamAccount>,
     /// Which streams these are.
@@ -102,7 +102,7 @@ pub(crate) struct Waiting {
 }
 
 impl Waiting {
-    /// That of a GPU within a window. `floor` is the time that a launch into an idle GPU takes to start, ns.
+    /// Waits of a GPU's operations within a window. `floor` is the time that a launch into an idle GPU takes to start, ns.
     pub fn of(facts: &Facts<'_>, timeline: &Timeline<'_>, window: (Ns, Ns), floor: Ns) -> Waiting {
         let mut waits = Waits::new(facts, timeline, window, floor);
         for op in timeline.ops().iter().copied() {
@@ -160,7 +160,7 @@ pub struct OperationWait {
     pub start: Ns,
     /// Its end, ns.
     pub end: Ns,
-    /// What the operation waited for.
+    /// Cause of the operation's wait.
     pub cause: Cause,
 }
 

@@ -1,5 +1,5 @@
-//! What comes before an operation by an order that its stream does not demand: the legacy default stream, the hardware
-//! queue, the order of issue.
+//! Operations that come before another one by an order that its stream does not demand: the legacy default stream, the
+//! hardware queue, the order of issue.
 
 use super::connections::Connections;
 use crate::Cause;
@@ -14,7 +14,7 @@ pub(super) struct Step {
     pub from: Ns,
     pub until: Ns,
     pub cause: Cause,
-    /// What it waits for; `NONE` if unknown.
+    /// Operation for which it waits; `NONE` if unknown.
     pub behind: OpId,
 }
 
@@ -49,7 +49,7 @@ impl Defaults {
         }
     }
 
-    /// What an operation of a stream waits for.
+    /// Wait of an operation of a stream for the last one on the other side: of the default stream, or of those that wait for it.
     pub fn before(&self, trace: &Trace, stream: StreamId) -> Option<Step> {
         let side = self.side(trace, stream)?;
         let last = self.last.get(&trace.context_of_stream(stream))?[1 - side]?;
@@ -77,7 +77,7 @@ impl Queues {
         Queues { connections, last: FxHashMap::default() }
     }
 
-    /// What a kernel waits for: the end of the one before it in its queue, or the start of one that still runs.
+    /// Wait of a kernel for the end of the one before it in its queue, or for the start of one that still runs.
     pub fn before(&self, trace: &Trace, op: OpId) -> Option<Step> {
         let (starts, stream) = (&trace.ops.start, trace.ops.stream[op.index()]);
         let step =

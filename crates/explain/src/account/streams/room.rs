@@ -9,7 +9,7 @@ use trace::{Ns, OpId};
 /// `overlap/slip.rs`.
 const NEXT: Ns = 10_000;
 
-/// What the shares of kernels lose when they are rounded.
+/// Loss of kernels' shares by rounding.
 const ROUNDING: i64 = 1 << 10;
 
 /// A stretch without room, and a kernel that took it.

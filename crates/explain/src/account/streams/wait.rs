@@ -328,7 +328,7 @@ impl<'a> Waits<'a> {
         piece(now, to, self.room_known);
     }
 
-    /// What an operation waits for by some order; at each moment the first one counts.
+    /// Waits of an operation by some order; at each moment the first one counts.
     fn steps(&self, of: &Starting, ready: &Ready) -> [Option<Step>; 5] {
         let trace = self.facts.trace;
         // What ends before the launch could have arrived delays nothing.
@@ -351,8 +351,8 @@ impl<'a> Waits<'a> {
         ]
     }
 
-    /// What its engine started just before an operation, and was not ready: engines without Hyper-Q start operations in the
-    /// order of issue.
+    /// Wait for the operation that the same engine started just before, and that was not ready: engines without Hyper-Q start
+    /// operations in the order of issue.
     fn issued_before(&self, of: &Starting, ready: &Ready) -> Option<Step> {
         let head = match of.unit {
             Some(unit) => self.copies[unit].last().copied(),

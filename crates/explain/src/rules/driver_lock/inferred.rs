@@ -35,7 +35,7 @@ enum Suspicion {
 pub(crate) struct Holders {
     /// All, by end.
     by_end: Vec<CallId>,
-    /// Those of each thread, by start.
+    /// Calls of each thread, by start.
     by_thread: Vec<Vec<CallId>>,
 }
 

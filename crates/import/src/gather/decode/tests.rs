@@ -16,7 +16,7 @@ const NAMES: [&str; 7] = [
     "kernel",
 ];
 
-/// What a thread writes: the thread, the kind of record, a number, and whether its chunk ends there.
+/// Record that a thread writes: the thread, the kind of record, a number, and whether its chunk ends there.
 type Step = (u32, u8, u32, bool);
 
 /// A process's file of such records.

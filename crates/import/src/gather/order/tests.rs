@@ -3,7 +3,7 @@
 use super::*;
 use proptest::prelude::*;
 
-/// What becomes of a call.
+/// Outcome of a call.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum Fate {
     Runs,

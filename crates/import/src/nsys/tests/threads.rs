@@ -1,4 +1,4 @@
-//! What threads did: scheduler events, samples, waits.
+//! Activity of threads: scheduler events, samples, waits.
 
 use super::{STRINGS, read, tid};
 use trace::{LockKind, LockLayer, LockMode, State, ThreadState, Trace, Wait};

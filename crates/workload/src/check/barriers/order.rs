@@ -95,9 +95,9 @@ impl Level<'_> {
 /// The remaining meetings of a thread in a part of the run.
 #[derive(Clone)]
 struct Way<'m> {
-    /// Those in its body; `None` after the body.
+    /// Meetings in its body; `None` after the body.
     body: Option<Cursor<'m>>,
-    /// Those after it.
+    /// Meetings after it.
     after: Cursor<'m>,
     /// The barrier where it waits, if it does.
     waits: Option<(BarrierId, &'m Place)>,
