@@ -2,6 +2,7 @@
 
 mod fleet;
 mod hot;
+mod house;
 mod kineto;
 mod random;
 mod size;
@@ -27,6 +28,12 @@ enum Chore {
         #[arg(long, conflicts_with = "libraries")]
         both: bool,
     },
+    /// Checks that doc comments begin with a noun or a verb.
+    Comments,
+    /// Prints the circles of modules in each crate: files that use names of each other.
+    Circles,
+    /// Prints the files of each crate with what each says of itself first.
+    Map,
 }
 
 /// Form of the trace to make up.
@@ -102,6 +109,20 @@ enum Format {
 
 fn main() -> ExitCode {
     match Chore::parse() {
+        Chore::Comments => {
+            done("comments", house::comments::headless(&house::root()).map(|found| found.join("\n")))
+        }
+        Chore::Circles => {
+            let circles = house::circles::circles(&house::root());
+            done("circles", circles.map(|found| found.iter().map(ToString::to_string).collect()))
+        }
+        Chore::Map => match house::map::text(&house::root()) {
+            Ok(text) => {
+                print!("{text}");
+                ExitCode::SUCCESS
+            }
+            Err(error) => done("map", Err(error)),
+        },
         Chore::Generate(format) => generate(format),
         Chore::Hot { libraries, both } => {
             match hot::check(&libraries, both || std::env::var_os("CI").is_some()) {
@@ -116,6 +137,16 @@ fn main() -> ExitCode {
             }
         }
     }
+}
+
+/// Prints what a check found: nothing is success.
+fn done(check: &str, found: std::io::Result<String>) -> ExitCode {
+    match found {
+        Ok(found) if found.is_empty() => return ExitCode::SUCCESS,
+        Ok(found) => println!("{}", found.trim_end()),
+        Err(error) => eprintln!("cargo xtask {check}: {error}"),
+    }
+    ExitCode::FAILURE
 }
 
 fn generate(format: Format) -> ExitCode {
