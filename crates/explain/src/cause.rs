@@ -1,7 +1,7 @@
 //! The description of a cause; the rule that finds it is in `rules/`.
 
-use crate::finding::named;
 use crate::grounds::Grounds;
+use crate::named::named;
 use crate::{Cause, Evidence, Fix, Sentence};
 use serde::{Serialize, Serializer};
 

@@ -1,196 +1,15 @@
-//! The parts of an explanation: names, enums and numbers. The report adds words and units.
+//! A finding: names, enums and numbers. The report adds words and units.
 
-use crate::{
-    Accounts, At, Cause, FailedCalls, Form, Framework, Gains, Overlap, Sentence, Steps, TreeRow, Verdict,
-};
+use crate::call_tree::TreeRow;
+use crate::evidence::{Confidence, Evidence};
+use crate::fix::{Fix, Form};
+use crate::framework::Framework;
+use crate::named::named;
+use crate::place::Place;
+use crate::rules::Cause;
+use crate::sentence::Sentence;
 use serde::Serialize;
-use std::collections::BTreeMap;
 use trace::{CopyKind, MemoryKind, Ns};
-
-/// Declares an enum whose values have a name in every output.
-macro_rules! named {
-    ($(#[$doc:meta])* $name:ident { $($(#[$variant_doc:meta])* $variant:ident = $id:literal,)+ }) => {
-        $(#[$doc])*
-        #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
-        pub enum $name {
-            $($(#[$variant_doc])* $variant,)+
-        }
-
-        impl $name {
-            /// Every value.
-            pub const ALL: &'static [$name] = &[$($name::$variant,)+];
-
-            /// The name in every output.
-            pub fn id(self) -> &'static str {
-                match self {
-                    $($name::$variant => $id,)+
-                }
-            }
-        }
-
-        impl serde::Serialize for $name {
-            fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-                serializer.serialize_str(self.id())
-            }
-        }
-    };
-}
-pub(crate) use named;
-
-named! {
-    /// The evidence that a finding rests on.
-    Evidence {
-        /// The wait for the lock was recorded, with its holder where that is known.
-        Lock = "lock",
-        /// The GPU's own or the tracer's own records prove it.
-        Record = "record",
-        /// Samples of the thread, and the scheduler's numbers.
-        Sample = "sample",
-        /// Inferred from overlap in time.
-        Timing = "timing",
-    }
-}
-
-impl Evidence {
-    /// The meaning, in one line.
-    pub fn meaning(self) -> &'static str {
-        match self {
-            Evidence::Lock => "the wait for the lock and its holder were recorded",
-            Evidence::Record => "the GPU's or the tracer's own records",
-            Evidence::Sample => "samples of the thread and the scheduler's numbers",
-            Evidence::Timing => "inferred from overlap in time",
-        }
-    }
-}
-
-named! {
-    /// The confidence of a finding; the highest first.
-    Confidence {
-        /// Nothing else fits.
-        Certain = "certain",
-        /// Fits well.
-        Likely = "likely",
-        /// Fits, and so does something else.
-        Possible = "possible",
-    }
-}
-
-/// The findings of one trace.
-#[derive(Clone, Debug)]
-pub struct Explanation {
-    /// The trace in numbers.
-    pub trace: Summary,
-    /// Number of calls that match the selection.
-    pub chosen_calls: u64,
-    /// Host time in calls longer than the threshold, ns; nested calls count once.
-    pub slow_call_ns: Ns,
-    /// Number of those calls.
-    pub slow_calls: u64,
-    /// The part of `slow_call_ns` that findings explain, ns.
-    pub explained_ns: Ns,
-    /// The part of `slow_call_ns` that is the calls' usual cost, ns: no finding counts it.
-    pub own_work_ns: Ns,
-    /// Host time in recorded waits for locks in calls up to the threshold, where they add up to findings, ns; not part of
-    /// `slow_call_ns`.
-    pub short_wait_ns: Ns,
-    /// Host time in recorded waits for locks outside the trace's calls that findings count, ns; not part of the sums above.
-    pub outside_wait_ns: Ns,
-    /// The threshold, ns.
-    pub min_wait_ns: Ns,
-    /// Selected calls that failed, by function and error, most first.
-    pub failed_calls: Vec<FailedCalls>,
-    /// How the copies and kernels of each GPU overlapped, by device.
-    pub overlap: Vec<Overlap>,
-    /// Limit of the program.
-    pub verdict: Verdict,
-    /// Where all of each GPU's and each thread's time went.
-    pub accounts: Accounts,
-    /// The steps that the program repeats; `None` if none were found.
-    pub steps: Option<Steps>,
-    /// Findings, most time lost first; `unexplained` ones last. A wait for a call precedes the call's own loss in about the
-    /// same time.
-    pub findings: Vec<Finding>,
-    /// Costs to the GPUs of what is not selected, most first.
-    pub unselected: Vec<Unselected>,
-    /// Gains of the findings' fixes; the caller that predicts them fills this in.
-    pub gains: Gains,
-    /// The program's own lines at [`Explanation::applied_places`]; the caller that reads the source fills this in.
-    pub source_lines: BTreeMap<Place, String>,
-}
-
-/// Cost to the GPUs of calls and threads that are not selected: no finding.
-#[derive(Clone, Copy, PartialEq, Debug)]
-pub struct Unselected {
-    /// The cause.
-    pub cause: Cause,
-    /// GPU time lost to it, ns, as a finding's `cost_ns`.
-    pub cost_ns: Ns,
-    /// `cost_ns` as a part of the time of all GPUs without start-up, 0 to 1.
-    pub cost_share: f64,
-}
-
-/// A trace in numbers.
-#[derive(Clone, Debug, Default, Serialize)]
-pub struct Summary {
-    /// Format of the trace: `kineto`, `nsys`, `nvprof`, `holdup`.
-    pub source: String,
-    /// Display name of the tool that made it: `Nsight Systems`.
-    #[serde(skip)]
-    pub source_title: String,
-    /// Version of that format, as far as it states one.
-    pub source_version: String,
-    /// The file; the caller that read it fills this in.
-    pub path: String,
-    /// First start to last end, ns.
-    pub duration_ns: Ns,
-    /// The part of `duration_ns` that is selected, ns; `None` for all of it.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub selected_ns: Option<Ns>,
-    /// Processes with calls or GPU operations.
-    pub processes: u64,
-    /// Host threads with calls.
-    pub threads: u64,
-    /// Host calls.
-    pub calls: u64,
-    /// GPU operations.
-    pub ops: u64,
-    /// Launches without a GPU operation.
-    pub unmatched_calls: u64,
-    /// GPU operations without a call.
-    pub unmatched_ops: u64,
-    /// Records dropped by the source or unreadable.
-    pub lost_records: u64,
-    /// Why records could not be read, with counts.
-    pub lost_reasons: BTreeMap<String, u64>,
-    /// Records that were not imported because no table holds them, with counts.
-    pub left_out: BTreeMap<String, u64>,
-    /// Whether the input ended early.
-    pub truncated: bool,
-    /// `aligned` or `separate`.
-    pub clock: String,
-    /// How well GPU and host times agree, as far as the trace shows it.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub gpu_clock: Option<GpuClock>,
-    /// Version of the driver: the GPU driver's own (`580.95.05`), or the CUDA it supports (`13.0`).
-    pub driver: String,
-    /// Version of the CUDA runtime.
-    pub runtime: String,
-    /// Versions of other libraries by name, as far as the trace records them.
-    pub libraries: BTreeMap<String, String>,
-    /// Further remarks, one sentence each.
-    pub notes: Vec<String>,
-}
-
-/// How far GPU times can be from the host's, in the second in the middle of those that show it.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize)]
-pub struct GpuClock {
-    /// They are too early by at most this, ns.
-    pub early_ns: Ns,
-    /// They are too late by at most this, ns.
-    pub late_ns: Ns,
-    /// In some second they are off by at least this, ns.
-    pub wrong_ns: Ns,
-}
 
 /// Time that one thread lost to one cause, in calls of one kind or in waits outside calls.
 #[derive(Clone, Debug)]
@@ -262,6 +81,20 @@ named! {
         Once = "once",
         /// Again and again.
         Recurring = "recurring",
+    }
+}
+
+impl Finding {
+    /// The lines that apply one of the finding's fixes in its framework, if there are any.
+    pub fn form(&self, fix: &Fix) -> Option<&'static Form> {
+        fix.forms.iter().find(|form| form.fits(self.framework))
+    }
+
+    /// Where to apply one of the finding's fixes: at the calls that the fix changes, the holder's or else the waiter's.
+    pub fn place_of(&self, fix: &Fix) -> Option<&Place> {
+        let holder = self.holder.iter().filter(|holder| fix.at.is(&holder.call));
+        let any = self.holder.iter().flat_map(|holder| &holder.places);
+        holder.flat_map(|holder| &holder.places).chain(&self.places).chain(any).next()
     }
 }
 
@@ -372,17 +205,6 @@ pub enum Kernels {
     Several(u64),
 }
 
-/// A place in the source.
-#[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize)]
-pub struct Place {
-    /// Source file, or library.
-    pub file: String,
-    /// Line from 1; 0 when unknown.
-    pub line: u32,
-    /// Function or operator.
-    pub function: String,
-}
-
 /// One wait.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct Example {
@@ -390,24 +212,4 @@ pub struct Example {
     pub start_ns: Ns,
     /// Time it lost to this cause, ns.
     pub duration_ns: Ns,
-}
-
-/// A remedy.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize)]
-pub struct Fix {
-    /// The id (`own-stream`).
-    pub id: &'static str,
-    /// Text of the change to make.
-    pub text: &'static str,
-    /// When it is safe.
-    pub safety: &'static str,
-    /// The change of `holdup whatif` that predicts what it gains; `None` if no change does.
-    #[serde(skip)]
-    pub change: Option<&'static str>,
-    /// Which calls it changes.
-    #[serde(skip)]
-    pub at: At,
-    /// The lines that apply it, for each framework.
-    #[serde(skip)]
-    pub forms: &'static [Form],
 }

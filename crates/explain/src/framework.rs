@@ -1,6 +1,6 @@
 //! The framework that a program uses, by the names in its stacks and operations.
 
-use crate::finding::named;
+use crate::named::named;
 use rustc_hash::FxHashSet;
 use trace::{FrameId, RangeKind, StackId, Sym, Trace};
 

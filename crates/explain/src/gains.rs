@@ -1,8 +1,8 @@
 //! Gains of fixes. Nothing here predicts them: the caller that does fills them in.
 
-use crate::{Explanation, Fix};
+use crate::fix::Fix;
 use serde::Serialize;
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 
 /// Gains of the fixes of an explanation, each alone.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -73,13 +73,5 @@ impl NoGains {
             NoGains::Misfit { .. } => "misfit",
             NoGains::Refused(_) => "refused",
         }
-    }
-}
-
-impl Explanation {
-    /// The changes that predict the findings' fixes, each once.
-    pub fn changes(&self) -> BTreeSet<&'static str> {
-        let fixes = self.findings.iter().flat_map(|finding| &finding.fixes);
-        fixes.filter_map(|fix| fix.change).collect()
     }
 }

@@ -46,10 +46,13 @@ mod costs;
 mod detail;
 pub mod diff;
 mod errors;
+mod evidence;
+mod explanation;
 mod facts;
 mod failed;
 mod finding;
 mod findings;
+mod fix;
 mod fixes;
 mod fold;
 mod forms;
@@ -62,9 +65,12 @@ mod index;
 mod links;
 mod loss;
 mod marks;
+mod named;
+mod options;
 mod overlap;
 mod parts;
 mod peaks;
+mod place;
 mod places;
 mod ranks;
 mod refusal;
@@ -86,18 +92,19 @@ pub use account::{
 pub use call_tree::TreeRow;
 pub use cause::{About, Bound, Family, Nature};
 pub use class::{Class, classify, collective, communicates};
+pub use evidence::{Confidence, Evidence};
+pub use explanation::{Explanation, Unselected};
 pub use failed::{FailedCalls, failed_calls};
-pub use finding::{
-    ChainLink, Confidence, Detail, Evidence, Example, Explanation, Finding, Fix, GpuClock, Kernels, Party,
-    Pauses, Phase, Place, Summary, Unselected, Waiter,
-};
-pub use forms::{At, Form};
+pub use finding::{ChainLink, Detail, Example, Finding, Kernels, Party, Pauses, Phase, Waiter};
+pub use fix::{At, Fix, Form};
 pub use framework::Framework;
 pub use gains::{Gain, Gains, NoGains, ThreadGain};
 pub use loss::Loss;
+pub use options::Options;
 pub use overlap::{
     Behind, Engine, LateOps, LostOverlap, Overlap, OverlapRule, beside_default, is_default, overlaps,
 };
+pub use place::Place;
 pub use places::{place_of_stack, places};
 pub use ranks::{Unfit, compare, has_collectives, state_ranks};
 pub use refusal::Refusal;
@@ -105,7 +112,7 @@ pub use rules::Cause;
 pub use rules::kernel_build::may_build;
 pub use sentence::{Piece, Sentence};
 pub use steps::{OneStep, SlowStep, StepSource, StepTime, Steps, without_numbers};
-pub use summary::summary;
+pub use summary::{GpuClock, Summary, summary};
 pub use verdict::Verdict;
 pub use weights::{Depth, SAMPLE, weights};
 
@@ -135,25 +142,6 @@ pub struct CallShare {
     pub cause: Cause,
     /// The call that it waited for; `NONE` if none or unknown.
     pub holder: trace::CallId,
-}
-
-/// The calls to explain.
-///
-/// Without a selected time or range, [`explain()`] covers the part that the program repeats, if it has one, without the
-/// start-up: [`Accounts::steady`]. To explain all of the time, select it.
-#[derive(Clone, Debug)]
-pub struct Options {
-    /// The threshold, ns: longer calls are slow and are explained, as are longer waits outside calls.
-    pub min_wait_ns: Ns,
-    /// The calls, and the waits outside calls, that may appear as waiters; the rest of the trace still serves as
-    /// evidence. A wait outside calls has the name of its library.
-    pub selection: trace::Selection,
-}
-
-impl Default for Options {
-    fn default() -> Self {
-        Options { min_wait_ns: 100_000, selection: trace::Selection::default() }
-    }
 }
 
 /// Explains why the calls of `trace` took long.

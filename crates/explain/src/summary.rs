@@ -1,8 +1,71 @@
 //! A trace in numbers.
 
-use crate::Summary;
-use crate::finding::GpuClock;
-use trace::{Api, Trace};
+use serde::Serialize;
+use std::collections::BTreeMap;
+use trace::{Api, Ns, Trace};
+
+/// A trace in numbers.
+#[derive(Clone, Debug, Default, Serialize)]
+pub struct Summary {
+    /// Format of the trace: `kineto`, `nsys`, `nvprof`, `holdup`.
+    pub source: String,
+    /// Display name of the tool that made it: `Nsight Systems`.
+    #[serde(skip)]
+    pub source_title: String,
+    /// Version of that format, as far as it states one.
+    pub source_version: String,
+    /// The file; the caller that read it fills this in.
+    pub path: String,
+    /// First start to last end, ns.
+    pub duration_ns: Ns,
+    /// The part of `duration_ns` that is selected, ns; `None` for all of it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub selected_ns: Option<Ns>,
+    /// Processes with calls or GPU operations.
+    pub processes: u64,
+    /// Host threads with calls.
+    pub threads: u64,
+    /// Host calls.
+    pub calls: u64,
+    /// GPU operations.
+    pub ops: u64,
+    /// Launches without a GPU operation.
+    pub unmatched_calls: u64,
+    /// GPU operations without a call.
+    pub unmatched_ops: u64,
+    /// Records dropped by the source or unreadable.
+    pub lost_records: u64,
+    /// Why records could not be read, with counts.
+    pub lost_reasons: BTreeMap<String, u64>,
+    /// Records that were not imported because no table holds them, with counts.
+    pub left_out: BTreeMap<String, u64>,
+    /// Whether the input ended early.
+    pub truncated: bool,
+    /// `aligned` or `separate`.
+    pub clock: String,
+    /// How well GPU and host times agree, as far as the trace shows it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub gpu_clock: Option<GpuClock>,
+    /// Version of the driver: the GPU driver's own (`580.95.05`), or the CUDA it supports (`13.0`).
+    pub driver: String,
+    /// Version of the CUDA runtime.
+    pub runtime: String,
+    /// Versions of other libraries by name, as far as the trace records them.
+    pub libraries: BTreeMap<String, String>,
+    /// Further remarks, one sentence each.
+    pub notes: Vec<String>,
+}
+
+/// How far GPU times can be from the host's, in the second in the middle of those that show it.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize)]
+pub struct GpuClock {
+    /// They are too early by at most this, ns.
+    pub early_ns: Ns,
+    /// They are too late by at most this, ns.
+    pub late_ns: Ns,
+    /// In some second they are off by at least this, ns.
+    pub wrong_ns: Ns,
+}
 
 /// Sums up a trace. The caller that read it fills in the path.
 pub fn summary(trace: &Trace) -> Summary {

@@ -2,7 +2,7 @@
 
 use super::Sides;
 use super::amount::{Amount, Change};
-use crate::finding::named;
+use crate::named::named;
 use crate::{Cause, Explanation, Place};
 use serde::Serialize;
 use std::cmp::Reverse;

@@ -1,7 +1,7 @@
 //! Kinds of records that traces have: a cause that one side cannot have is no change.
 
 use super::Sides;
-use crate::finding::named;
+use crate::named::named;
 use serde::Serialize;
 use trace::Trace;
 

@@ -8,7 +8,7 @@ mod judge;
 pub use figures::Figures;
 pub(crate) use judge::{Alike, gate, same_gpus, time};
 
-use crate::finding::named;
+use crate::named::named;
 use crate::{Cause, Place, StepSource};
 use serde::Serialize;
 

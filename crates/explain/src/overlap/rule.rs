@@ -1,7 +1,7 @@
 //! The rules that prevent copies and kernels from overlapping, with their descriptions.
 
 use crate::Evidence;
-use crate::finding::named;
+use crate::named::named;
 use crate::overlap::{Engine, LostOverlap};
 
 named! {

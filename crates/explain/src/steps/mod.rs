@@ -11,7 +11,7 @@ mod ranges;
 mod threads;
 
 use crate::facts::Facts;
-use crate::finding::named;
+use crate::named::named;
 use crate::{AccountPart, Cause};
 use rustc_hash::FxHashSet;
 use serde::Serialize;
