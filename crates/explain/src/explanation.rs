@@ -1,13 +1,13 @@
 //! An explanation: what is found in one trace.
 
 use crate::account::Accounts;
+use crate::account::Steps;
 use crate::failed::FailedCalls;
 use crate::finding::Finding;
 use crate::gains::Gains;
 use crate::overlap::Overlap;
 use crate::place::Place;
 use crate::rules::Cause;
-use crate::steps::Steps;
 use crate::summary::Summary;
 use crate::verdict::Verdict;
 use std::collections::{BTreeMap, BTreeSet};

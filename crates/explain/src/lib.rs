@@ -86,8 +86,8 @@ mod weights;
 
 pub use account::{
     AccountPart, Accounts, Behind as StreamBehind, Busy, GpuAccount, HeldBack, Idle, IdlePart, IdleReason,
-    OperationWait, Rank, Ranks, SharedQueue, Spent, StartUp, Steady, StreamAccount, ThreadAccount, WaitPart,
-    collectives,
+    OneStep, OperationWait, Rank, Ranks, SharedQueue, SlowStep, Spent, StartUp, Steady, StepTime, Steps,
+    StreamAccount, ThreadAccount, WaitPart, collectives,
 };
 pub use call_tree::TreeRow;
 pub use cause::{About, Bound, Family, Nature};
@@ -111,7 +111,7 @@ pub use refusal::Refusal;
 pub use rules::Cause;
 pub use rules::kernel_build::may_build;
 pub use sentence::{Piece, Sentence};
-pub use steps::{OneStep, SlowStep, StepSource, StepTime, Steps, without_numbers};
+pub use steps::{StepSource, without_numbers};
 pub use summary::{GpuClock, Summary, summary};
 pub use verdict::Verdict;
 pub use weights::{Depth, SAMPLE, weights};

@@ -1,9 +1,9 @@
 //! Which finding a root belongs to, and with it each part of the accounts.
 
+use crate::account::Steps;
 use crate::account::{Culprit, PartRoots, Root};
 use crate::fold::Folded;
 use crate::group::Key;
-use crate::steps::Steps;
 use crate::{AccountPart, Accounts, Cause, WaitPart};
 use rustc_hash::FxHashMap;
 use std::cmp::Reverse;

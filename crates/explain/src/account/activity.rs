@@ -1,36 +1,10 @@
 //! Activity of each thread from its first event to its last, without a gap: in calls, in recorded waits, or outside both.
 
 use super::parts::{CallPart, CallParts};
+use super::segment::{Doing, Segment};
 use crate::facts::Facts;
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 use trace::{CallId, Ns, ThreadId, Trace, WaitId, partition_point_near};
-
-/// Activity of a thread in a stretch of its time.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) enum Doing {
-    /// It lost time in a call to a cause: a row of [`CallParts`].
-    Lost(u32),
-    /// It was in this call, and no cause claims the time.
-    Working(CallId),
-    /// It waited for a lock, or for another thread.
-    Waiting(WaitId),
-    /// It was in no call and no recorded wait; this call was its next one, `NONE` after the last.
-    Outside(CallId),
-}
-
-/// A stretch of a thread's time.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) struct Segment {
-    pub start: Ns,
-    pub end: Ns,
-    pub doing: Doing,
-}
-
-impl Segment {
-    pub fn length(&self) -> Ns {
-        self.end - self.start
-    }
-}
 
 /// The calls and waits of all threads, in order and apart.
 pub(super) struct Activity<'a> {

@@ -1,12 +1,12 @@
 //! Thread that delayed a GPU in a gap: the thread that asked for the operation that ended the gap, and through proven waits
 //! the thread that delayed that one. The root of the chain is charged, once.
 
-use super::activity::{Activity, Doing, Segment};
+use super::activity::Activity;
 use super::gaps::Gap;
 use super::lateness::Lateness;
 use super::outside::{Outside, Pause, is_demand};
-use super::requests::is_for_work;
 use super::roots::{Charges, Culprit, Path, Root};
+use super::segment::{Doing, Segment, is_for_work};
 use super::sites::Sites;
 use crate::analysis::recorded_waits;
 use crate::class::Class;
@@ -30,7 +30,7 @@ impl Blame<'_> {
     /// Divides a gap of a GPU among roots. `floor` is the time that a launch into an idle GPU takes to start, ns.
     pub fn gap(&self, charges: &mut Charges, device: DeviceId, gap: &Gap, floor: Ns) {
         if let Some(at) = gap.awaited {
-            return self.lateness.charge(charges, self, gap, at);
+            return self.lateness.charge(charges, self.facts, gap, at);
         }
         let call = self.facts.outermost(self.facts.trace.ops.call[gap.next.index()]);
         let path = call.some().map(|call| Path::of(self.facts.thread(call)));

@@ -195,3 +195,20 @@ impl<'a> Timeline<'a> {
         call.map_or(ThreadId::NONE, |call| self.trace.calls.thread[call.index()])
     }
 }
+
+/// The time that a launch into an idle GPU takes to start once its call returned, ns: the 10th percentile of those that
+/// ended a gap.
+pub(super) fn floor(trace: &Trace, timeline: &Timeline<'_>) -> Ns {
+    let latency = |op: OpId| {
+        let call = trace.ops.call[op.index()].some()?;
+        let took = trace.ops.start[op.index()] - trace.calls.end[call.index()];
+        (took > 0).then_some(took)
+    };
+    let mut latencies: Vec<Ns> =
+        timeline.gaps().filter(|gap| gap.awaited.is_none()).filter_map(|gap| latency(gap.next)).collect();
+    if latencies.is_empty() {
+        return 0;
+    }
+    let tenth = latencies.len() / 10;
+    *latencies.select_nth_unstable(tenth).1
+}

@@ -3,9 +3,10 @@
 
 use super::blame::Blame;
 use super::gaps::Timeline;
-use super::roots::{Charges, Culprit, Path, Root, RootTimes, Row, add_to};
+use super::roots::{Charges, Culprit, Path, Root, RootTimes, Row};
 use super::settle::settle;
 use super::streams::{Held, HeldBack, WaitPart, Waiting, room};
+use super::sums::add_to;
 use crate::{Cause, Confidence, Evidence};
 use rustc_hash::FxHashMap;
 use std::collections::BTreeMap;

@@ -1,9 +1,10 @@
 //! The idle time of GPUs one part at a time, for outputs that draw it: when it was, what caused it, and the chain of threads.
 
 use super::blame::Blame;
-use super::name;
-use super::roots::{Path, Root, Row};
+use super::by_cause::name;
+use super::roots::{Root, Row};
 use super::settle::largest;
+use super::trail::{Charge, Trail, number};
 use crate::{Cause, Place};
 use rustc_hash::FxHashMap;
 use trace::{DeviceId, Ns, OpId, ThreadId};
@@ -44,66 +45,6 @@ pub struct IdlePart {
     pub reason: u32,
     /// The operation that ended the gap.
     pub next: OpId,
-}
-
-/// Single charges.
-#[derive(Default)]
-pub(super) struct Trail {
-    charges: Vec<Charge>,
-    chains: Vec<Vec<ThreadId>>,
-    known: FxHashMap<Vec<ThreadId>, u32>,
-    /// The operation that ends the present gap.
-    next: Option<OpId>,
-}
-
-struct Charge {
-    /// Index of the row of [`super::roots::Charges`].
-    row: usize,
-    start: Ns,
-    ns: Ns,
-    chain: u32,
-    next: OpId,
-}
-
-/// The position of an added row as a number.
-fn number(rows: usize) -> u32 {
-    u32::try_from(rows).unwrap_or(u32::MAX)
-}
-
-impl Trail {
-    pub fn enter(&mut self, next: OpId) {
-        self.next = Some(next);
-    }
-
-    pub fn push(&mut self, row: usize, path: Option<&Path<'_>>, (start, ns): (Ns, Ns)) {
-        let mut threads: Vec<ThreadId> =
-            path.into_iter().flat_map(|path| path.threads().map(|(thread, _)| thread)).collect();
-        threads.reverse();
-        let chain = self.chain(threads);
-        let next = self.next.unwrap_or(OpId::NONE);
-        self.charges.push(Charge { row, start, ns, chain, next });
-    }
-
-    fn chain(&mut self, threads: Vec<ThreadId>) -> u32 {
-        if let Some(known) = self.known.get(&threads) {
-            return *known;
-        }
-        let next = number(self.chains.len());
-        self.chains.push(threads.clone());
-        self.known.insert(threads, next);
-        next
-    }
-
-    /// Adds what others charged; `rows` are their rows as this one's.
-    pub fn append(&mut self, other: Trail, rows: &[usize]) {
-        let Trail { charges, chains, .. } = other;
-        let chains: Vec<u32> = chains.into_iter().map(|threads| self.chain(threads)).collect();
-        for charge in charges {
-            if let (Some(row), Some(chain)) = (rows.get(charge.row), chains.get(charge.chain as usize)) {
-                self.charges.push(Charge { row: *row, chain: *chain, ..charge });
-            }
-        }
-    }
 }
 
 impl Idle {

@@ -1,17 +1,12 @@
-//! Why a rank was late at a collective: what its GPU did more than that of the rank that waited, since the end of the last
-//! collective after which both were in step. Both times are as long, so what the late GPU did more is what the early one waited.
+//! Reasons for which each kernel of a collective waited for a later rank, as far as they are known.
 
-use super::blame::Blame;
-use super::collectives::{Collectives, Kernel, Waiting};
-use super::gaps::{Gap, Timeline, timelines};
-use super::roots::{Charges, Culprit, Link, Path, Root, Row};
-use super::settle::settle_short;
-use super::{floor, outside::scaled};
-use crate::class::Communicating;
-use crate::places::place_of_stack;
-use crate::{Cause, Place};
-use rustc_hash::FxHashMap;
-use trace::{DeviceId, Ns, OpId, Sym, ThreadId, Times, Trace};
+use super::collectives::Waiting;
+use super::gaps::Gap;
+use super::outside::scaled;
+use super::roots::{Charges, Culprit, Path, Root};
+use crate::Cause;
+use crate::facts::Facts;
+use trace::{Ns, OpId, ThreadId};
 
 /// Why each kernel waited for a later rank.
 #[derive(Default)]
@@ -27,35 +22,33 @@ struct Late {
 }
 
 /// A part of the reason.
-struct Share {
-    root: Root,
-    ns: Ns,
+pub(super) struct Share {
+    pub root: Root,
+    pub ns: Ns,
     /// The threads of the chain behind the one that waited, with what each of them was waited for.
-    chain: Vec<(ThreadId, Root)>,
+    pub chain: Vec<(ThreadId, Root)>,
 }
 
 impl Lateness {
-    /// Finds why ranks were late while GPUs had nothing else to do. `blame` knows nothing of lateness yet.
-    pub fn of(blame: &Blame<'_>, collectives: &Collectives) -> Lateness {
+    /// Lateness of the kernels that wait, without reasons.
+    pub fn new(waiting: &[Waiting]) -> Lateness {
         let late = |waiting: &Waiting| Late { waiting: *waiting, shares: Vec::new() };
-        let lateness = Lateness { rows: collectives.waiting.iter().map(late).collect() };
-        if lateness.rows.is_empty() {
-            return lateness;
-        }
-        let timelines = timelines(blame.facts.trace, (Ns::MIN, Ns::MAX), collectives);
-        let mut gpus = FxHashMap::default();
-        let mut matters = vec![false; lateness.rows.len()];
-        for timeline in timelines {
-            let gpu = Gpu::new(blame, &timeline);
-            gpu.gaps.iter().filter_map(|gap| gap.awaited).for_each(|at| matters[at] = true);
-            gpus.insert(timeline.device, gpu);
-        }
-        let mut comparing = Comparing { blame, collectives, gpus, lateness };
-        // By the start of the late rank: what made that rank late is known then.
-        for at in (0..matters.len()).filter(|at| matters[*at]) {
-            comparing.lateness.rows[at].shares = comparing.shares(at);
-        }
-        comparing.lateness
+        Lateness { rows: waiting.iter().map(late).collect() }
+    }
+
+    /// Whether no kernel waited.
+    pub fn is_empty(&self) -> bool {
+        self.rows.is_empty()
+    }
+
+    /// Number of kernels that waited.
+    pub fn len(&self) -> usize {
+        self.rows.len()
+    }
+
+    /// Lets a kernel have waited for these reasons.
+    pub fn explain(&mut self, at: usize, shares: Vec<Share>) {
+        self.rows[at].shares = shares;
     }
 
     /// The kernels of a gap in which one waited for the last rank.
@@ -64,9 +57,9 @@ impl Lateness {
     }
 
     /// Divides a gap in which a kernel waited for the last rank among the roots of that.
-    pub fn charge(&self, charges: &mut Charges, blame: &Blame<'_>, gap: &Gap, at: usize) {
+    pub fn charge(&self, charges: &mut Charges, facts: &Facts<'_>, gap: &Gap, at: usize) {
         let Late { waiting, shares } = &self.rows[at];
-        let own = thread(blame, waiting.kernel.op).map(Path::of);
+        let own = thread(facts, waiting.kernel.op).map(Path::of);
         let (mut start, mut left) = (gap.start, shares.iter().map(|share| share.ns).sum::<Ns>());
         for share in shares {
             let ns = scaled(gap.end - start, share.ns, left.max(1));
@@ -83,8 +76,8 @@ impl Lateness {
 }
 
 /// The thread that asked for an operation.
-fn thread(blame: &Blame<'_>, op: OpId) -> Option<ThreadId> {
-    blame.facts.trace.ops.call[op.index()].some().and_then(|call| blame.facts.thread(call).some())
+pub(super) fn thread(facts: &Facts<'_>, op: OpId) -> Option<ThreadId> {
+    facts.trace.ops.call[op.index()].some().and_then(|call| facts.thread(call).some())
 }
 
 /// Passes a path with a chain's threads to `then`; those that are in it already are left out.
@@ -99,169 +92,6 @@ fn along(path: &Path<'_>, chain: &[(ThreadId, Root)], then: &mut dyn FnMut(&Path
 }
 
 /// The root of a wait for a rank that was late for no reason on the host: its GPU worked longer.
-fn of_rank(waiting: &Waiting) -> Root {
+pub(super) fn of_rank(waiting: &Waiting) -> Root {
     Root::new(Cause::CollectiveWait, Culprit::Device(waiting.late.device))
-}
-
-/// A GPU's idle time, and when it worked on something other than communication.
-struct Gpu {
-    gaps: Vec<Gap>,
-    floor: Ns,
-    computes: Times,
-}
-
-impl Gpu {
-    fn new(blame: &Blame<'_>, timeline: &Timeline<'_>) -> Gpu {
-        let trace = blame.facts.trace;
-        Gpu {
-            gaps: timeline.gaps().collect(),
-            floor: floor(trace, timeline),
-            computes: computes(trace, timeline).unwrap_or_default(),
-        }
-    }
-}
-
-/// When a GPU works on something other than communication; `None` if it never communicates.
-pub(super) fn computes(trace: &Trace, timeline: &Timeline<'_>) -> Option<Times> {
-    let mut communicating = Communicating::new(trace);
-    let communicates = timeline.ops().iter().any(|op| communicating.has(*op));
-    communicates.then(|| {
-        let work = timeline.work().filter(|work| !communicating.has(work.op));
-        Times::of(work.map(|work| (work.start, work.end)))
-    })
-}
-
-/// Busy and idle time of a GPU in a stretch of time.
-struct Account {
-    busy: Ns,
-    idle: Vec<Row>,
-}
-
-/// Compares GPUs.
-struct Comparing<'a, 'b> {
-    blame: &'a Blame<'b>,
-    collectives: &'a Collectives,
-    gpus: FxHashMap<DeviceId, Gpu>,
-    /// Reasons that are known so far.
-    lateness: Lateness,
-}
-
-impl Comparing<'_, '_> {
-    /// Why a kernel waited for the last rank.
-    fn shares(&self, at: usize) -> Vec<Share> {
-        let Waiting { kernel, until, late, .. } = *self.lateness.waiting(at);
-        let (late, early) = match self.since(at) {
-            Some((early_from, late_from)) => (
-                self.account(late.device, (late_from, until), true),
-                self.account(kernel.device, (early_from, until), false),
-            ),
-            // What the late rank did meanwhile.
-            None => (
-                self.account(late.device, (kernel.start, until), true),
-                Account { busy: 0, idle: Vec::new() },
-            ),
-        };
-        self.more(at, late, early)
-    }
-
-    /// From when on two GPUs are compared: the ends of the last collective after which both were in step.
-    fn since(&self, at: usize) -> Option<(Ns, Ns)> {
-        /// Collectives that are looked at.
-        const MOST: usize = 256;
-        let Waiting { kernel, late, collective, .. } = *self.lateness.waiting(at);
-        let before = self.collectives.all[..collective].iter().rev().take(MOST);
-        before.into_iter().find_map(|before| {
-            let exchange = before.last().start;
-            let end = |device: DeviceId, start: Ns| {
-                before
-                    .of(device)
-                    .filter(|of| of.end <= start && self.is_in_step(of, exchange))
-                    .map(|of| of.end)
-            };
-            Some((end(kernel.device, kernel.start)?, end(late.device, late.start)?))
-        })
-    }
-
-    /// Whether a GPU had nothing else to do when a collective ended: it computed for a quarter at most of the time from
-    /// `exchange`, when data was exchanged, and not at the end. A GPU in the middle of its work computes all along. What an
-    /// earlier collective brought may be stored meanwhile: in a training with DistributedDataParallel on two H200s that is 45 of
-    /// 259 µs of a step's last collective, where 145 of 342 µs of the one before are computed. The quarter is a choice.
-    fn is_in_step(&self, kernel: &Kernel, exchange: Ns) -> bool {
-        let Some(gpu) = self.gpus.get(&kernel.device) else { return false };
-        let computed = |from: Ns| gpu.computes.part(from, kernel.end);
-        computed(exchange) <= (kernel.end - exchange) / 4 && computed(kernel.end - 1) == 0
-    }
-
-    /// Account of a GPU in a time; with `waits`, its waits for later ranks are a part of that.
-    fn account(&self, device: DeviceId, (from, to): (Ns, Ns), waits: bool) -> Account {
-        let Some(gpu) = self.gpus.get(&device) else { return Account { busy: 0, idle: Vec::new() } };
-        let (mut charges, mut idle) = (Charges::default(), 0);
-        let first = gpu.gaps.partition_point(|gap| gap.end <= from);
-        for gap in gpu.gaps[first..].iter().take_while(|gap| gap.start < to) {
-            let part = Gap { start: gap.start.max(from), end: gap.end.min(to), ..*gap };
-            idle += part.length();
-            match part.awaited {
-                None => self.blame.gap(&mut charges, device, &part, gpu.floor),
-                Some(at) if waits => self.lateness.charge(&mut charges, self.blame, &part, at),
-                Some(_) => {}
-            }
-        }
-        Account { busy: to - from - idle, idle: settle_short(charges.done(), self.blame.sites) }
-    }
-
-    /// Shares of the time that the late GPU spent more than the early one.
-    fn more(&self, at: usize, late: Account, early: Account) -> Vec<Share> {
-        let waiting = self.lateness.waiting(at);
-        let mut usual = FxHashMap::<(Cause, Alike), Ns>::default();
-        early.idle.iter().for_each(|row| *usual.entry(self.alike(row.root)).or_default() += row.ns);
-        let mut shares = Vec::new();
-        for row in late.idle {
-            let usual = usual.entry(self.alike(row.root)).or_default();
-            let less = row.ns.min(*usual);
-            *usual -= less;
-            let chain = self.chain(waiting, &row.chain);
-            shares.push(Share { root: row.root, ns: row.ns - less, chain });
-        }
-        let chain = self.chain(waiting, &[]);
-        shares.push(Share { root: of_rank(waiting), ns: late.busy - early.busy, chain });
-        shares.retain(|share| share.ns > 0);
-        if shares.is_empty() {
-            shares.push(Share { root: of_rank(waiting), ns: 1, chain: self.chain(waiting, &[]) });
-        }
-        shares
-    }
-
-    /// The threads behind the one that waited: the late rank's, and those that it waited for.
-    fn chain(&self, waiting: &Waiting, links: &[Link]) -> Vec<(ThreadId, Root)> {
-        let late = links.last().map(|link| link.thread).or_else(|| thread(self.blame, waiting.late.op));
-        let first = late.map(|late| (late, of_rank(waiting)));
-        let behind = links.windows(2).rev().filter_map(|pair| Some((pair[0].thread, pair[1].wait?)));
-        first.into_iter().chain(behind).collect()
-    }
-
-    /// Cause and culprit that roots of two ranks have in common.
-    fn alike(&self, root: Root) -> (Cause, Alike) {
-        let trace = self.blame.facts.trace;
-        let alike = match root.culprit {
-            Culprit::Part(key) => Alike::Call(key.waiter.name(), None),
-            Culprit::Call(_, name, stack) => Alike::Call(name, place_of_stack(trace, stack)),
-            Culprit::Lock(_, _, Some(spot)) | Culprit::Spot(_, spot) => {
-                Alike::Place(self.blame.sites.place(spot).clone())
-            }
-            Culprit::Before(_, name) => Alike::Before(name),
-            Culprit::Lock(_, _, None) | Culprit::Between(_) | Culprit::Device(_) => Alike::Any,
-            // Settled.
-            Culprit::Site(_) | Culprit::Held(..) => Alike::Any,
-        };
-        (root.cause, alike)
-    }
-}
-
-/// A culprit, whichever rank it is on.
-#[derive(PartialEq, Eq, Hash)]
-enum Alike {
-    Place(Place),
-    Call(Sym, Option<Place>),
-    Before(Sym),
-    Any,
 }

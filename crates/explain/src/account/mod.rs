@@ -7,179 +7,62 @@
 mod activity;
 mod blame;
 mod busy;
+mod by_cause;
 pub(crate) mod collectives;
 mod gaps;
 mod held_back;
 mod idle;
+mod late;
 mod lateness;
+mod model;
 mod outside;
+mod part;
 mod parts;
 mod ranks;
 mod requests;
 mod roots;
 mod sampled;
+mod segment;
 mod settle;
 mod sites;
 mod start_up;
 mod steps;
 mod streams;
+mod sums;
+mod thread;
+mod trail;
 
 pub use busy::Busy;
 pub use collectives::collectives;
 pub use idle::{Idle, IdlePart, IdleReason};
+pub use model::{Accounts, GpuAccount, Steady};
+pub use part::{AccountPart, Spent, ThreadAccount};
 pub(crate) use parts::CallParts;
 pub use ranks::{Rank, Ranks};
 pub(crate) use roots::{Culprit, Link, PartRoots, Root, Row};
 pub(crate) use sampled::{Costs, Sampled};
 pub(crate) use sites::SpotId;
 pub use start_up::StartUp;
+pub use steps::{OneStep, SlowStep, StepTime, Steps};
 pub(crate) use streams::shared_queues;
 pub use streams::{Behind, HeldBack, OperationWait, SharedQueue, StreamAccount, WaitPart};
 
 use crate::facts::Facts;
-use crate::places::place_of_stack;
 use crate::refusal::Refusal;
 use crate::scope::Scope;
-use crate::steps::{FoundStep, Steps, busiest};
-use crate::{Cause, Place};
+use crate::steps::{FoundStep, busiest};
 use activity::Activity;
 use blame::Blame;
 use busy::OverTime;
+use by_cause::{by_cause, charged};
 use collectives::Collectives;
-use gaps::Timeline;
+use gaps::{Timeline, floor};
 use lateness::Lateness;
 use outside::Outside;
-use roots::{Charges, Path};
-use serde::Serialize;
 use sites::Sites;
-use std::collections::BTreeMap;
 use steps::Cutting;
 use streams::Waiting;
-use trace::{Ns, OpId, ThreadId, Trace};
-
-/// The accounts of a trace.
-#[derive(Clone, Debug, Default, Serialize)]
-pub struct Accounts {
-    /// Why the idle time of GPUs has no causes; `None` if it has.
-    pub refused: Option<Refusal>,
-    /// The part of the time that the accounts cover, if that is not all of the selected time.
-    pub steady: Option<Steady>,
-    /// The start-up, if the program has one that stands out.
-    pub start_up: Option<StartUp>,
-    /// The GPUs with operations, by device.
-    pub gpus: Vec<GpuAccount>,
-    /// The threads, in the trace's order.
-    pub threads: Vec<ThreadAccount>,
-    /// The streams with operations, by device, in the trace's order.
-    pub streams: Vec<StreamAccount>,
-    /// Which rank was late at the collectives; `None` where no collective's ranks are all known.
-    pub ranks: Option<Ranks>,
-    /// The idle time of the GPUs one by one, for outputs that draw it; empty unless [`crate::explain_each`] made it.
-    #[serde(skip)]
-    pub idle: Idle,
-}
-
-/// The part of a program's time that its accounts are of: what it repeats.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize)]
-pub struct Steady {
-    /// Start, ns from the trace's start.
-    pub start_ns: Ns,
-    /// End, ns from the trace's start.
-    pub end_ns: Ns,
-}
-
-/// A GPU's time.
-#[derive(Clone, Debug, Serialize)]
-pub struct GpuAccount {
-    /// CUDA device index.
-    pub device: i64,
-    /// Marketing name.
-    pub name: String,
-    /// From the first call of any process that uses it to the end of its last operation, ns.
-    pub span_ns: Ns,
-    /// Time with any operation of any stream, context and process, ns. A collective's kernel that waits for a later rank is
-    /// none.
-    pub busy_ns: Ns,
-    /// `busy_ns` by what it did.
-    pub busy: Busy,
-    /// The busy share of each of some equal parts of its time, 0 to 1.
-    #[serde(skip)]
-    pub busy_over_time: Vec<f64>,
-    /// The part of `busy_ns` in which nothing but communication ran: kernels that exchange data between GPUs, and copies
-    /// between them.
-    pub exposed_communication_ns: Ns,
-    /// Idle time in which a collective's kernel waited for a later rank, ns; `None` if its collectives have no counterpart in
-    /// the trace, so that this time is a part of `exposed_communication_ns`.
-    pub collective_wait_ns: Option<Ns>,
-    /// The rest by root cause, most first; with `busy_ns` it adds up to `span_ns`.
-    pub idle: Vec<AccountPart>,
-    /// The part of `busy_ns` in which there was room and an operation was ready and waited, or a call that would have asked
-    /// for one waited for a lock, by cause, most first. The room is
-    /// estimated from the kernels' grids, registers and shared memory.
-    pub held_back: Vec<HeldBack>,
-}
-
-impl GpuAccount {
-    /// Its time before its first operation, ns.
-    pub fn start_up_ns(&self) -> Ns {
-        self.idle.iter().filter(|part| part.cause == Cause::StartUp).map(|part| part.ns).sum()
-    }
-
-    /// Its time from its first operation on, ns: of what shares are parts.
-    pub fn working_ns(&self) -> Ns {
-        self.span_ns - self.start_up_ns()
-    }
-}
-
-/// A thread's time.
-#[derive(Clone, Debug, Serialize)]
-pub struct ThreadAccount {
-    /// Process id.
-    pub pid: i64,
-    /// Thread id, as the source gives it.
-    pub tid: i64,
-    /// The thread's name.
-    pub name: String,
-    /// From its first event to its last, ns.
-    pub span_ns: Ns,
-    /// Number of its CUDA calls; nested ones count once.
-    pub calls: u64,
-    /// Activity of the thread by cause, most first; adds up to `span_ns`.
-    pub parts: Vec<AccountPart>,
-}
-
-/// A part of a time.
-#[derive(Clone, Debug, Serialize)]
-pub struct AccountPart {
-    /// The cause.
-    pub cause: Cause,
-    /// Its time, ns.
-    pub ns: Ns,
-    /// Where in the source, most time first; at most three.
-    #[serde(rename = "where")]
-    pub places: Vec<Place>,
-    /// The calls in which, or before which, the time passed, most first; at most three.
-    pub calls: Vec<String>,
-    /// The finding that has most of this time; `None` if most of it is in none.
-    pub finding: Option<String>,
-    /// The time at each place, or in each call, most first; adds up to `ns`.
-    #[serde(skip)]
-    pub spent: Vec<Spent>,
-}
-
-/// A part of a time at one place, or in or before calls of one name.
-#[derive(Clone, PartialEq, Debug)]
-pub struct Spent {
-    /// Where in the source; `None` if it is unknown.
-    pub place: Option<Place>,
-    /// The call, where the place is unknown; empty if that is, too.
-    pub call: String,
-    /// The time, ns.
-    pub ns: Ns,
-}
-
-/// Places and calls that a part shows.
-const SHOWN: usize = 3;
+use trace::{Ns, ThreadId};
 
 /// The smallest part of the GPUs' time that makes a root a finding by itself, and of their time with start-up: one in this many.
 /// Choices.
@@ -232,7 +115,7 @@ fn make(
     let collectives = Collectives::of(facts);
     let lateness = &Lateness::default();
     let blame = Blame { facts, activity: &activity, outside: &outside, sites: &sites, lateness };
-    let lateness = &Lateness::of(&blame, &collectives);
+    let lateness = &late::lateness(&blame, &collectives);
     let blame = Blame { lateness, ..blame };
     let timelines = gaps::timelines(trace, window, &collectives);
     let of_steps = found.and_then(|found| busiest(trace, trace.process_of_thread(found.thread)));
@@ -258,7 +141,7 @@ fn make(
     let threads: Vec<_> =
         trace.threads.ids().zip(chosen).filter(|(_, (first, last))| for_people && first < last).collect();
     let of_these = |threads: &[(ThreadId, (Ns, Ns))]| {
-        threads.iter().map(|(thread, span)| self::thread(&blame, *thread, *span)).collect::<Vec<_>>()
+        threads.iter().map(|(thread, span)| thread::thread(&blame, *thread, *span)).collect::<Vec<_>>()
     };
     let (some, others) = threads.split_at(threads.len() / 2);
     // None needs the others. On few processors, those that are short end first, and the threads take two to the end.
@@ -366,7 +249,7 @@ fn gpu(
     let idle = trail.map_or_else(Idle::default, |trail| Idle::of(blame, timeline.device, &rows, trail));
     let rows = settle::settle(rows, blame.sites);
     let computing_ns =
-        lateness::computes(trace, timeline).map(|times| times.part(timeline.span.0, timeline.span.1));
+        late::computes(trace, timeline).map(|times| times.part(timeline.span.0, timeline.span.1));
     let is_known = computing_ns.is_none() || collectives.have(timeline.device);
     let busy_ns = span_ns - idle_ns;
     let account = GpuAccount {
@@ -382,112 +265,4 @@ fn gpu(
         held_back: Vec::new(),
     };
     Gpu { account, rows, steps, idle }
-}
-
-/// The time that a launch into an idle GPU takes to start once its call returned, ns: the 10th percentile of those that
-/// ended a gap.
-fn floor(trace: &Trace, timeline: &Timeline<'_>) -> Ns {
-    let latency = |op: OpId| {
-        let call = trace.ops.call[op.index()].some()?;
-        let took = trace.ops.start[op.index()] - trace.calls.end[call.index()];
-        (took > 0).then_some(took)
-    };
-    let mut latencies: Vec<Ns> =
-        timeline.gaps().filter(|gap| gap.awaited.is_none()).filter_map(|gap| latency(gap.next)).collect();
-    if latencies.is_empty() {
-        return 0;
-    }
-    let tenth = latencies.len() / 10;
-    *latencies.select_nth_unstable(tenth).1
-}
-
-/// A thread's time, and the roots of its parts.
-fn thread(blame: &Blame<'_>, thread: ThreadId, (first, last): (Ns, Ns)) -> (ThreadAccount, Vec<(Root, Ns)>) {
-    let trace = blame.facts.trace;
-    let mut charges = Charges::default();
-    blame.activity.walk(thread, first, last, |segment| {
-        blame.alone(&mut charges, &Path::of(thread), &segment);
-    });
-    let row = trace.threads.row(thread);
-    let roots = charged(&settle::settle(charges.done(), blame.sites));
-    let account = ThreadAccount {
-        pid: row.process.some().map_or(0, |process| trace.processes.pid[process.index()]),
-        tid: row.tid,
-        name: trace.text(row.name).to_owned(),
-        span_ns: last - first,
-        calls: blame.facts.calls_by_thread()[thread.index()].len() as u64,
-        parts: by_cause(blame, &roots),
-    };
-    (account, roots)
-}
-
-/// The time of each root.
-fn charged<'r>(rows: impl IntoIterator<Item = &'r Row>) -> Vec<(Root, Ns)> {
-    rows.into_iter().map(|row| (row.root, row.ns)).collect()
-}
-
-/// Charged time by cause, most first.
-fn by_cause(blame: &Blame<'_>, charges: &[(Root, Ns)]) -> Vec<AccountPart> {
-    let mut causes = BTreeMap::<Cause, BTreeMap<Culprit, Ns>>::new();
-    for (root, ns) in charges {
-        *causes.entry(root.cause).or_default().entry(root.culprit).or_default() += ns;
-    }
-    let part = |(cause, culprits): (Cause, BTreeMap<Culprit, Ns>)| {
-        let ns = culprits.values().sum();
-        let mut culprits: Vec<(Ns, Culprit)> =
-            culprits.into_iter().map(|(culprit, ns)| (ns, culprit)).collect();
-        culprits.sort_by_key(|(ns, culprit)| (std::cmp::Reverse(*ns), *culprit));
-        let (mut places, mut calls) = (Vec::new(), Vec::new());
-        for (_, culprit) in &culprits {
-            name(blame, *culprit, &mut places, &mut calls);
-        }
-        AccountPart { cause, ns, places, calls, finding: None, spent: spent(blame, &culprits) }
-    };
-    let mut parts: Vec<AccountPart> = causes.into_iter().map(part).collect();
-    parts.sort_by_key(|part| (std::cmp::Reverse(part.ns), part.cause));
-    parts
-}
-
-/// The times of culprits by place or call, most first.
-fn spent(blame: &Blame<'_>, culprits: &[(Ns, Culprit)]) -> Vec<Spent> {
-    let mut sums = BTreeMap::<(Option<Place>, String), Ns>::new();
-    for (ns, culprit) in culprits {
-        let (mut places, mut calls) = (Vec::new(), Vec::new());
-        name(blame, *culprit, &mut places, &mut calls);
-        *sums.entry((places.pop(), calls.pop().unwrap_or_default())).or_default() += ns;
-    }
-    let mut spent: Vec<_> = sums
-        .into_iter()
-        .map(|((place, call), ns)| Spent { place, call, ns })
-        .filter(|row| row.ns != 0)
-        .collect();
-    spent.sort_by_key(|row| std::cmp::Reverse(row.ns));
-    spent
-}
-
-/// Adds the place or the call of a culprit, as far as there is room.
-fn name(blame: &Blame<'_>, culprit: Culprit, places: &mut Vec<Place>, calls: &mut Vec<String>) {
-    let mut call = |name: &str| {
-        if calls.len() < SHOWN && !name.is_empty() && !calls.iter().any(|known| known == name) {
-            calls.push(name.to_owned());
-        }
-    };
-    let mut place = |place: &Place| {
-        if places.len() < SHOWN && !places.contains(place) {
-            places.push(place.clone());
-        }
-    };
-    let trace = blame.facts.trace;
-    match culprit {
-        Culprit::Part(key) => call(trace.text(key.waiter.name())),
-        Culprit::Call(_, name, stack) => {
-            call(trace.text(name));
-            place_of_stack(trace, stack).iter().for_each(place);
-        }
-        Culprit::Before(_, name) => call(trace.text(name)),
-        Culprit::Spot(_, spot) | Culprit::Lock(_, _, Some(spot)) => place(blame.sites.place(spot)),
-        Culprit::Lock(_, _, None) | Culprit::Between(_) | Culprit::Device(_) => {}
-        // Settled.
-        Culprit::Site(_) | Culprit::Held(..) => {}
-    }
 }

@@ -4,7 +4,8 @@
 //! The scheduler's numbers are sums over intervals of some milliseconds. Within one, time blocked belongs to the longest pauses
 //! between calls: a thread that blocks makes a pause, a thread that only works between two launches makes short ones.
 
-use super::activity::{Activity, Doing, Segment};
+use super::activity::Activity;
+use super::segment::{Doing, Segment};
 use crate::facts::Facts;
 use crate::index;
 use trace::{CallId, Ns, Source, State, Sym, ThreadId, ThreadState, Times, Trace};

@@ -1,6 +1,6 @@
 //! The parts of slow calls that causes claimed, in order, with what claimed them.
 
-use super::activity::{Doing, Segment};
+use super::segment::{Doing, Segment};
 use crate::facts::Facts;
 use crate::group::Key;
 use crate::parts::{Holder, Parts, Reason};

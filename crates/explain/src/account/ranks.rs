@@ -1,10 +1,12 @@
 //! Which rank was late at the collectives, how often, and why.
 
 use super::blame::Blame;
+use super::by_cause::{by_cause, charged};
 use super::collectives::{Collectives, TOGETHER};
 use super::gaps::Timeline;
+use super::part::AccountPart;
 use super::roots::Charges;
-use super::{AccountPart, by_cause, charged, settle};
+use super::settle;
 use serde::Serialize;
 use trace::{DeviceId, Ns, OpId, Trace};
 
@@ -76,7 +78,7 @@ pub(super) fn ranks(
     for gap in timelines.iter().flat_map(Timeline::gaps) {
         if let Some(at) = gap.awaited {
             let late = blame.lateness.waiting(at).late.device;
-            blame.lateness.charge(&mut of[late.index()].charges, blame, &gap, at);
+            blame.lateness.charge(&mut of[late.index()].charges, blame.facts, &gap, at);
         }
     }
     let ranks = of.into_iter().filter(|of| of.collectives > 0).map(|of| of.rank(blame)).collect();

@@ -1,14 +1,15 @@
 //! Steps that are requests: before each of them its thread waits for what comes from outside, or, where several threads do the same, for
 //! another thread that hands work over. That time is no part of a request.
 
-use super::activity::{Activity, Doing, Segment};
+use super::activity::Activity;
 use super::outside::{Outside, is_demand};
+use super::segment::{Doing, Segment, is_for_work};
 use crate::class::Class;
 use crate::facts::Facts;
 use crate::steps::{Found, FoundStep, StepSource};
 use rustc_hash::FxHashMap;
 use std::collections::BTreeMap;
-use trace::{LockKind, Ns, Sym, ThreadId};
+use trace::{Ns, Sym, ThreadId};
 
 /// The steps without the time in which nothing was to do, if at least half of them follow such a time. `spans` are those of the threads. The
 /// pauses before the requests are divided as this takes them to be.
@@ -256,11 +257,6 @@ impl<'a, 'b> Looking<'a, 'b> {
         });
         slept * 2 > of.length()
     }
-}
-
-/// Whether a wait is for what another thread does, as for what it puts into a queue, and not for a lock that it holds.
-pub(super) fn is_for_work(kind: LockKind) -> bool {
-    matches!(kind, LockKind::Condition | LockKind::Semaphore | LockKind::Barrier | LockKind::Join)
 }
 
 #[cfg(test)]

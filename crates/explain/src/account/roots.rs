@@ -1,7 +1,8 @@
 //! Roots of delays of threads and GPUs: a cause with its culprit, and how much time each is charged with.
 
-use super::idle::Trail;
 use super::sites::{SiteId, SpotId};
+use super::sums::add_to;
+use super::trail::Trail;
 use crate::Cause;
 use crate::group::Key;
 use rustc_hash::FxHashMap;
@@ -273,14 +274,6 @@ pub(super) fn united(rows: impl IntoIterator<Item = Row>) -> Vec<Row> {
     united
 }
 
-/// Adds to the amount of a key; few keys.
-pub(super) fn add_to<K: PartialEq, N: std::ops::AddAssign>(amounts: &mut Vec<(K, N)>, key: K, amount: N) {
-    match amounts.iter_mut().find(|(known, _)| *known == key) {
-        Some((_, known)) => *known += amount,
-        None => amounts.push((key, amount)),
-    }
-}
-
 /// Rows that are compared before a root is looked up: a thread that launches in a loop alternates between few.
 const RECENT: usize = 4;
 
@@ -317,7 +310,12 @@ impl Charges {
         (ns > 0).then(|| {
             let row = self.row(root);
             self.rows[row].add(path, (start, ns));
-            self.trail.iter_mut().for_each(|trail| trail.push(row, path, (start, ns)));
+            if let Some(trail) = &mut self.trail {
+                let mut threads: Vec<ThreadId> =
+                    path.into_iter().flat_map(|path| path.threads().map(|(thread, _)| thread)).collect();
+                threads.reverse();
+                trail.push(row, threads, (start, ns));
+            }
             row
         })
     }

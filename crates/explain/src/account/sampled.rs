@@ -1,7 +1,8 @@
 //! Costs of the roots of the GPUs' idle time, and the samples at their places.
 
-use super::roots::{PartRoots, Row, add_to};
+use super::roots::{PartRoots, Row};
 use super::sites::{Sites, SpotId};
+use super::sums::add_to;
 use crate::call_tree::{TreeRow, tree};
 use crate::facts::Facts;
 use crate::marks::Mark;

@@ -3,9 +3,10 @@
 //! tells its place, else the ranges around it. A thread that runs none of the program's own code is where the program's thread waits
 //! meanwhile: that asked for its work.
 
-use super::activity::{Activity, Segment};
+use super::activity::Activity;
 use super::outside::{Outside, Pause};
-use super::roots::add_to;
+use super::segment::Segment;
+use super::sums::add_to;
 use crate::facts::Facts;
 use crate::marks::{Mark, Marks};
 use crate::places::{is_own_line, marked, place_of_stack};

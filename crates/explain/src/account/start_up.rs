@@ -1,7 +1,7 @@
 //! The start-up: the time before a program repeats anything.
 
-use super::ThreadAccount;
 use super::blame::Blame;
+use super::part::ThreadAccount;
 use serde::Serialize;
 use trace::Ns;
 
@@ -24,6 +24,7 @@ pub(super) fn of(blame: &Blame<'_>, spans: &[(Ns, Ns)], until: Ns) -> StartUp {
     let calling = facts.trace.threads.ids().zip(calls).filter_map(|(thread, at)| Some((at?, thread)));
     let before = calling.min().map(|(_, thread)| (thread, spans[thread.index()]));
     let before = before.filter(|(_, span)| span.0 < until);
-    let thread = before.map(|(thread, span)| super::thread(blame, thread, (span.0, span.1.min(until))).0);
+    let thread =
+        before.map(|(thread, span)| super::thread::thread(blame, thread, (span.0, span.1.min(until))).0);
     StartUp { duration_ns: (until - first).max(0), program_ns: last - first, thread }
 }

@@ -1,14 +1,102 @@
 //! The account of steps: the time of a GPU within each, by root cause, and what slow steps had more of than the median.
 
 use super::blame::Blame;
+use super::by_cause::{by_cause, charged};
 use super::gaps::{Gap, Timeline};
+use super::part::AccountPart;
 use super::roots::{Charges, Path, Root, Row, StepRoots};
-use super::{AccountPart, by_cause, charged, settle};
-use crate::steps::{Found, FoundStep, OneStep, Outliers, SlowStep, StepTime, Steps};
+use super::settle;
+use crate::steps::{Found, FoundStep, Outliers, StepSource};
 use crate::{Cause, Place};
 use rustc_hash::FxHashMap;
+use serde::Serialize;
 use std::collections::BTreeMap;
 use trace::{DeviceId, Ns, ThreadId};
+
+/// The steps of a trace.
+#[derive(Clone, Debug, Serialize)]
+pub struct Steps {
+    /// The name of the ranges without their numbers (`ProfilerStep`), of the call that launches graphs, or of the kernel
+    /// with which steps begin.
+    pub name: String,
+    /// Records that show where steps begin.
+    pub source: StepSource,
+    /// The process whose steps they are.
+    pub pid: i64,
+    /// The thread whose steps they are, or most of them.
+    pub tid: i64,
+    /// Number of threads that do such steps side by side.
+    pub threads: u64,
+    /// Whether they are requests: between them their threads wait for what comes from outside, or from other threads. That time is no
+    /// part of them.
+    pub requests: bool,
+    /// The GPU that this process uses most; `None` without GPU operations.
+    pub device: Option<i64>,
+    /// Number of steps.
+    pub count: u64,
+    /// Number of steps before these, which the program needed to settle: some of them took much longer.
+    pub warm_up: u64,
+    /// The mean duration, ns.
+    pub mean_ns: Ns,
+    /// How many there are in a second, from the start of the first to the end of the last.
+    pub per_second: f64,
+    /// The duration of the median step, ns.
+    pub median_ns: Ns,
+    /// From the first quartile of the durations to the third, ns.
+    pub spread_ns: Ns,
+    /// The median step.
+    pub median: StepTime,
+    /// All steps together.
+    pub total: StepTime,
+    /// Slow steps, the longest first.
+    pub slow: Vec<SlowStep>,
+    /// All steps in order, for outputs that draw them; empty unless [`crate::explain_each`] made it.
+    #[serde(skip)]
+    pub each: Vec<OneStep>,
+}
+
+/// One of the steps.
+#[derive(Clone, Debug)]
+pub struct OneStep {
+    /// The name of its range (`ProfilerStep#12`); empty if it is none.
+    pub name: String,
+    /// Its start, ns from the trace's start.
+    pub start_ns: Ns,
+    /// Its duration, ns.
+    pub duration_ns: Ns,
+    /// Time in it with any operation of the GPU, ns.
+    pub busy_ns: Ns,
+    /// The rest by cause, most first, as in [`StepTime::idle`].
+    pub idle: Vec<(Cause, Ns)>,
+}
+
+/// The time of steps.
+#[derive(Clone, Debug, Serialize)]
+pub struct StepTime {
+    /// Their duration, ns.
+    pub duration_ns: Ns,
+    /// Time in them with any operation of the GPU, ns.
+    pub busy_ns: Ns,
+    /// The rest: what the GPU waited for, by root cause, most first; without a GPU, what the thread did. With `busy_ns` it
+    /// adds up to `duration_ns`.
+    pub idle: Vec<AccountPart>,
+}
+
+/// A step that took much longer than most.
+#[derive(Clone, Debug, Serialize)]
+pub struct SlowStep {
+    /// The name of its range (`ProfilerStep#12`); empty if it is none.
+    pub name: String,
+    /// Its start, ns from the trace's start.
+    pub start_ns: Ns,
+    /// Its duration, ns.
+    pub duration_ns: Ns,
+    /// How much longer than in the median step the GPU was busy, ns.
+    pub busy_more_ns: Ns,
+    /// Causes of which it had more time than the median step, most first; less is negative. With `busy_more_ns` they add up to
+    /// the time that it took longer.
+    pub more: Vec<AccountPart>,
+}
 
 /// The time of one step: its roots, and the rest, in which the GPU was busy.
 #[derive(Default)]

@@ -1,7 +1,7 @@
 //! The accounts of GPUs and threads, row by row: a row is a cause at a place, or in calls of one name.
 
 use super::amount::{Amount, Change};
-use super::{Run, Sides};
+use super::sides::{Run, Sides};
 use crate::steps::without_numbers;
 use crate::{AccountPart, Accounts, Cause, GpuAccount, Place, Spent, ThreadAccount};
 use serde::{Serialize, Serializer};

@@ -1,7 +1,7 @@
 //! Findings by cause, call and place: which are new, gone, larger or smaller.
 
-use super::Sides;
 use super::amount::{Amount, Change};
+use super::sides::Sides;
 use crate::named::named;
 use crate::{Cause, Explanation, Place};
 use serde::Serialize;

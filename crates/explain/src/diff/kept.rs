@@ -1,6 +1,5 @@
 //! Kinds of records that traces have: a cause that one side cannot have is no change.
 
-use super::Sides;
 use crate::named::named;
 use serde::Serialize;
 use trace::Trace;
@@ -56,21 +55,4 @@ pub fn kept(trace: &Trace) -> Vec<Kept> {
         Kept::IdleCauses => true,
     };
     Kept::ALL.iter().copied().filter(has).collect()
-}
-
-/// Kinds of records that no trace of one side has, and some trace of the other one.
-pub(super) fn lacks(sides: &Sides<'_>) -> Vec<Lack> {
-    let has = |run: &super::Run, kept: Kept| {
-        run.kept.contains(&kept) && (kept != Kept::IdleCauses || run.explanation.accounts.refused.is_none())
-    };
-    let mut lacks = Vec::new();
-    for what in Kept::ALL.iter().copied() {
-        let [before, after] = [sides.before, sides.after].map(|runs| runs.iter().any(|run| has(run, what)));
-        match (before, after) {
-            (true, false) => lacks.push(Lack { side: Side::After, what }),
-            (false, true) => lacks.push(Lack { side: Side::Before, what }),
-            (true, true) | (false, false) => {}
-        }
-    }
-    lacks
 }

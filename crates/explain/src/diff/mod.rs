@@ -5,37 +5,20 @@ mod accounts;
 mod amount;
 mod findings;
 mod kept;
+mod sides;
 mod steps;
 
 pub use accounts::{AccountChange, GpuChange, Row, ThreadsChange, What};
 pub use amount::{Amount, Change};
 pub use findings::{FindingChange, FindingState};
 pub use kept::{Kept, Lack, Side, kept};
+pub use sides::Run;
 pub use steps::StepsChange;
 
-use crate::Explanation;
 use crate::gate::{self, Figures, Gate, Judgement};
 use serde::Serialize;
+use sides::Sides;
 use trace::Ns;
-
-/// A trace that is compared.
-#[derive(Clone, Debug)]
-pub struct Run {
-    /// Its explanation.
-    pub explanation: Explanation,
-    /// Kinds of records that it has.
-    pub kept: Vec<Kept>,
-    /// Figures that a gate judges; `None` if nothing is judged.
-    pub figures: Option<Figures>,
-}
-
-impl Run {
-    /// Its selected time, ns.
-    fn wall_ns(&self) -> Ns {
-        let trace = &self.explanation.trace;
-        trace.selected_ns.unwrap_or(trace.duration_ns)
-    }
-}
 
 /// The difference between the traces of two sides.
 ///
@@ -85,7 +68,7 @@ impl Diff {
 pub fn diff(before: &[Run], after: &[Run], limits: Limits<'_>) -> Diff {
     let sides = Sides { before, after };
     let wall = sides.change(Run::wall_ns);
-    let lacks = kept::lacks(&sides);
+    let lacks = sides::lacks(&sides);
     let has_places = !lacks.iter().any(|lack| lack.what == Kept::Stacks);
     // What is a thousandth of the whole is small, even for a thread that lived shortly.
     let noise = wall.larger_ns() / 1000;
@@ -130,27 +113,4 @@ fn judgement(
     let judgement = gate::gate(&before, &after, lacks, &alike);
     gates.splice(0..0, judgement.gates);
     Some(Judgement::of(judgement.steps, gates))
-}
-
-/// The traces of both sides.
-struct Sides<'a> {
-    before: &'a [Run],
-    after: &'a [Run],
-}
-
-impl<'a> Sides<'a> {
-    fn all(&self) -> impl Iterator<Item = &'a Run> {
-        self.before.iter().chain(self.after)
-    }
-
-    /// How a figure changed.
-    fn change(&self, of: impl Fn(&Run) -> Ns) -> Change {
-        let amount = |runs: &[Run]| Amount::of(runs.iter().map(&of).collect());
-        Change::new(amount(self.before), amount(self.after))
-    }
-
-    /// Something of each trace of each side.
-    fn map<T>(&self, of: impl Fn(&'a Run) -> T) -> [Vec<T>; 2] {
-        [self.before, self.after].map(|runs| runs.iter().map(&of).collect())
-    }
 }

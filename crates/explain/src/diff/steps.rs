@@ -2,7 +2,7 @@
 
 use super::accounts::{self, AccountChange, Rows, What};
 use super::amount::Change;
-use super::{Run, Sides};
+use super::sides::{Run, Sides};
 use crate::{StepSource, Steps};
 use serde::Serialize;
 use trace::Ns;

@@ -1,45 +1,14 @@
 //! Host calls: what they are, how long they take, and how they follow each other.
 
 use super::Facts;
-use crate::Options;
-use crate::class::{Class, Classes};
-use crate::index::{self, CallOrder};
+use crate::class::Class;
+use crate::index::{self};
 use crate::stretch::Stretch;
-use rustc_hash::FxHashMap;
-use std::sync::{Arc, OnceLock};
-use trace::{CallId, Ns, OpId, ProcessId, Selected, Sym, ThreadId, Trace};
+use trace::{CallId, Ns, OpId, ProcessId, Sym, ThreadId};
 
 /// Cost of a call if the trace has no fast call of its name, ns: about that of an ordinary launch under a tracer (3.5 µs
 /// bare, 4.7 µs and more traced, on an H200).
 const DEFAULT_COST: Ns = 10_000;
-
-/// The indexes of calls.
-pub(super) struct Calls {
-    classes: Classes,
-    /// Calls that take longer than this are slow, ns.
-    min_wait: Ns,
-    selected: Selected,
-    usual: FxHashMap<Sym, Ns>,
-    /// From the first call or wait of each thread to the last.
-    thread_span: Vec<(Ns, Ns)>,
-    pub order: Arc<CallOrder>,
-    /// The outermost CUDA calls of each thread, by start.
-    by_thread: OnceLock<Vec<Vec<CallId>>>,
-}
-
-impl Calls {
-    pub fn new(trace: &Trace, options: &Options, order: Arc<CallOrder>) -> Calls {
-        Calls {
-            classes: Classes::new(trace),
-            min_wait: options.min_wait_ns,
-            selected: options.selection.of(trace),
-            usual: index::usual_costs(trace, options.min_wait_ns),
-            thread_span: index::thread_spans(trace),
-            order,
-            by_thread: OnceLock::new(),
-        }
-    }
-}
 
 impl Facts<'_> {
     pub fn class(&self, call: CallId) -> Class {

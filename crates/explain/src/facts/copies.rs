@@ -10,27 +10,19 @@ const SLOWEST_COPY: f64 = 1.0e9;
 /// Most calls of a thread searched for the launch before a copy: a framework's queries lie between.
 const LOOKED_THROUGH: usize = 64;
 
-/// Slow calls that wait for the GPU, by end.
-pub(super) struct GpuWaits(Vec<CallId>);
-
-impl GpuWaits {
-    fn new(facts: &Facts<'_>) -> GpuWaits {
-        let mut by_end: Vec<_> = facts
-            .slow
-            .iter()
-            .copied()
-            .filter(|call| facts.waits_for_gpu(*call) || facts.frees(*call))
-            .collect();
-        by_end.sort_by_key(|call| facts.end(*call));
-        GpuWaits(by_end)
-    }
-}
-
 impl Facts<'_> {
+    /// Slow calls that wait for the GPU, by end.
+    fn all_gpu_waits(&self) -> Vec<CallId> {
+        let waits = |call: &CallId| self.waits_for_gpu(*call) || self.frees(*call);
+        let mut by_end: Vec<_> = self.slow.iter().copied().filter(waits).collect();
+        by_end.sort_by_key(|call| self.end(*call));
+        by_end
+    }
+
     /// Slow calls that return within `[from, to]` and wait for the GPU, by end: a few per thread, because a thread's slow
     /// calls follow each other.
     fn gpu_waits(&self, from: Ns, to: Ns) -> impl Iterator<Item = CallId> {
-        let all = &self.operations.gpu_waits.get_or_init(|| GpuWaits::new(self)).0;
+        let all = self.operations.gpu_waits.get_or_init(|| self.all_gpu_waits());
         let first = all.partition_point(|call| self.end(*call) < from);
         let last = all.partition_point(|call| self.end(*call) <= to);
         all[first..last.max(first)].iter().copied()

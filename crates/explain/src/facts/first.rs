@@ -2,36 +2,9 @@
 
 use super::Facts;
 use crate::Class;
-use crate::index::{self, Later};
+use crate::index::{self};
 use rustc_hash::FxHashMap;
-use std::sync::OnceLock;
-use trace::{CallId, DeviceId, Ns, OpId, OpKind, ProcessId, StreamId, Sym, Trace};
-
-/// The indexes of first uses.
-pub(super) struct First {
-    /// First call of each process and name.
-    first_call: FxHashMap<(ProcessId, Sym), CallId>,
-    /// The later calls of each name.
-    later: OnceLock<FxHashMap<(ProcessId, Sym), Later>>,
-    /// The time at which the first call that needs a context returned, ns, by process and device.
-    ready: OnceLock<FxHashMap<(ProcessId, DeviceId), Ns>>,
-    /// First launch into each stream.
-    first_launch: OnceLock<FxHashMap<StreamId, CallId>>,
-    /// First operation of each process and kernel name.
-    first_kernel: FxHashMap<(ProcessId, Sym), OpId>,
-}
-
-impl First {
-    pub fn new(trace: &Trace, order: &[CallId]) -> First {
-        First {
-            first_call: index::first_calls(trace, order),
-            later: OnceLock::new(),
-            ready: OnceLock::new(),
-            first_launch: OnceLock::new(),
-            first_kernel: index::first_kernels(trace),
-        }
-    }
-}
+use trace::{CallId, Ns, OpId, OpKind};
 
 impl Facts<'_> {
     /// Whether this is the first call of its name in its process.

@@ -1,36 +1,9 @@
 //! Waits for locks: recorded ones, and those that the operating system's calls show.
 
 use super::Facts;
-use super::calls::Calls;
-use crate::index::{self, ByCall};
+use crate::index::{self};
 use crate::stretch::Stretch;
-use rustc_hash::FxHashMap;
-use std::sync::OnceLock;
-use trace::{CallId, Ns, ProcessId, Sym, Trace, Wait, WaitId};
-
-/// The indexes of waits.
-pub(super) struct Locks {
-    lock_calls: Vec<Vec<(Ns, Ns)>>,
-    waits: ByCall<WaitId>,
-    /// Recorded waits by process and lock, by start.
-    of_locks: OnceLock<FxHashMap<(ProcessId, i64), Vec<WaitId>>>,
-    /// The start of each wait that found several threads holding its lock, ns, by process and lock.
-    shared: OnceLock<FxHashMap<(ProcessId, i64), Vec<Ns>>>,
-    outside_waits: Vec<WaitId>,
-}
-
-impl Locks {
-    pub fn new(trace: &Trace, calls: &Calls) -> Locks {
-        let (waits, outside_waits) = index::waits_by_call(trace, &calls.order);
-        Locks {
-            lock_calls: index::lock_calls(trace, &calls.order.by_start),
-            waits,
-            of_locks: OnceLock::new(),
-            shared: OnceLock::new(),
-            outside_waits,
-        }
-    }
-}
+use trace::{CallId, Ns, Sym, Wait, WaitId};
 
 impl<'a> Facts<'a> {
     /// The times at which `call`'s thread waited for a lock within it, from the operating system's calls, ns.

@@ -2,26 +2,25 @@
 //! indexes.
 
 mod calls;
+mod copied;
 mod copies;
 mod first;
 mod gpu;
+mod indexes;
 mod locks;
 mod operations;
 #[cfg(test)]
 mod tests;
 mod tracer;
 
+pub(crate) use copied::CopyFacts;
 pub(crate) use gpu::Pending;
 
 use crate::Options;
 use crate::index::CallOrder;
-use calls::Calls;
-use first::First;
-use locks::Locks;
-use operations::Operations;
+use indexes::{Calls, First, Locks, Operations, Tracer};
 use std::sync::Arc;
-use trace::{CallId, CopyKind, MemoryKind, Ns, OpId, Trace};
-use tracer::Tracer;
+use trace::{CallId, Trace};
 
 /// A trace with the indexes that rules need.
 pub(crate) struct Facts<'a> {
@@ -50,36 +49,5 @@ impl<'a> Facts<'a> {
         let mut facts = Facts { trace, slow: Vec::new(), calls, operations, first, locks, tracer };
         facts.slow = facts.calls_where(|call| facts.is_slow(call));
         facts
-    }
-}
-
-/// The copies of one call on the GPU, taken together.
-#[derive(Clone, Copy)]
-pub(crate) struct CopyFacts {
-    pub first: OpId,
-    pub start: Ns,
-    pub end: Ns,
-    pub what: Copied,
-}
-
-/// The size, direction and kinds of memory of a copy.
-#[derive(Clone, Copy)]
-pub(crate) struct Copied {
-    pub bytes: i64,
-    pub kind: CopyKind,
-    pub src: MemoryKind,
-    pub dst: MemoryKind,
-}
-
-impl CopyFacts {
-    /// The time it ran, ns; at least 1.
-    pub fn time(&self) -> Ns {
-        (self.end - self.start).max(1)
-    }
-}
-
-impl Copied {
-    pub fn pageable(&self) -> bool {
-        self.src == MemoryKind::Pageable || self.dst == MemoryKind::Pageable
     }
 }

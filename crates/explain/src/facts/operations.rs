@@ -1,45 +1,8 @@
 //! The operations that calls issued, or what the calls' arguments name.
 
-use super::{Copied, CopyFacts, Facts};
-use crate::index::{self, ByCall};
-use std::sync::OnceLock;
-use trace::{
-    Argument, ArgumentId, CallId, Clock, CopyKind, DeviceId, OpId, OpKind, StreamId, Sym, SyncId, Trace,
-};
-
-/// The indexes of operations and arguments.
-pub(super) struct Operations {
-    /// Operations by the call that issued them: those of `c` are `call_ops[first_op[c]..first_op[c + 1]]`.
-    first_op: Vec<u32>,
-    call_ops: Vec<OpId>,
-    /// Operations of each stream, by start.
-    pub stream_ops: Vec<Vec<OpId>>,
-    /// For each of them the number of the call that issued it.
-    pub stream_calls: OnceLock<Vec<Vec<u32>>>,
-    /// The device that runs most of a thread's operations.
-    thread_device: Vec<DeviceId>,
-    pub gpu_waits: OnceLock<super::copies::GpuWaits>,
-    pub unknown_copies: OnceLock<bool>,
-    pub syncs: OnceLock<ByCall<SyncId>>,
-    arguments: ByCall<ArgumentId>,
-}
-
-impl Operations {
-    pub fn new(trace: &Trace, outer: &[CallId]) -> Operations {
-        let (first_op, call_ops) = index::ops_by_call(trace, outer);
-        Operations {
-            first_op,
-            call_ops,
-            stream_ops: index::ops_by_stream(trace),
-            stream_calls: OnceLock::new(),
-            thread_device: index::thread_devices(trace),
-            gpu_waits: OnceLock::new(),
-            unknown_copies: OnceLock::new(),
-            syncs: OnceLock::new(),
-            arguments: index::arguments_by_call(trace, outer),
-        }
-    }
-}
+use super::Facts;
+use super::copied::{Copied, CopyFacts};
+use trace::{Argument, ArgumentId, CallId, Clock, CopyKind, DeviceId, OpId, OpKind, StreamId, Sym};
 
 impl Facts<'_> {
     /// Whether the trace has any record of a GPU operation.

@@ -1,25 +1,7 @@
 //! The tracer's own work and threads.
 
 use super::Facts;
-use crate::index;
-use crate::peaks::Peaks;
-use trace::{CallId, RangeId, ThreadId, ThreadRole, Trace};
-
-/// The indexes of the tracer's work.
-pub(super) struct Tracer {
-    /// The tracer's own work, by start.
-    pub overheads: Vec<RangeId>,
-    /// When each of these ends.
-    overhead_ends: Peaks,
-}
-
-impl Tracer {
-    pub fn new(trace: &Trace) -> Tracer {
-        let overheads = index::overheads(trace);
-        let overhead_ends = Peaks::of(overheads.iter().map(|range| trace.ranges.end[range.index()]));
-        Tracer { overheads, overhead_ends }
-    }
-}
+use trace::{CallId, RangeId, ThreadId, ThreadRole};
 
 impl Facts<'_> {
     /// Whether the trace has records of the tracer's own work.

@@ -10,6 +10,7 @@ mod account;
 mod engine;
 mod host;
 mod late;
+mod lost;
 mod queue;
 mod rule;
 mod slip;
@@ -18,10 +19,10 @@ mod times;
 pub(crate) use engine::Ability;
 pub use engine::Engine;
 pub use late::{beside_default, is_default};
+pub use lost::{Behind, LateOps, LostOverlap};
 pub use rule::OverlapRule;
 
 use crate::index::CallOrder;
-use crate::{Confidence, Evidence, Example};
 use account::account;
 use host::Host;
 use queue::Queue;
@@ -73,65 +74,6 @@ impl Overlap {
     pub fn explained_ns(&self) -> Ns {
         self.lost.iter().map(|lost| lost.lost_ns).sum()
     }
-}
-
-/// Overlap lost to one rule.
-#[derive(Clone, Debug, Serialize)]
-pub struct LostOverlap {
-    /// The rule.
-    pub rule: OverlapRule,
-    /// Overlap lost, ns.
-    pub lost_ns: Ns,
-    /// Number of pieces.
-    pub count: u64,
-    /// The evidence that it rests on.
-    pub evidence: Evidence,
-    /// The confidence.
-    pub confidence: Confidence,
-    /// Other rules that would still prevent any overlap.
-    pub also: Vec<OverlapRule>,
-    /// The first kinds of late operations, most time first.
-    pub operations: Vec<LateOps>,
-    /// Number of all kinds of late operations.
-    pub kinds: u64,
-    /// The longest pieces.
-    pub examples: Vec<Example>,
-}
-
-/// Late operations of one kind.
-#[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct LateOps {
-    /// The engine.
-    pub engine: Engine,
-    /// The kernel's name; empty for copies.
-    pub kernel: String,
-    /// The stream.
-    pub stream: i64,
-    /// The call that issued them; empty if the trace has none.
-    pub call: String,
-    /// The library whose calls or kernels they are (`cublas`); empty if unknown.
-    pub library: String,
-    /// Operation or call for which they waited last; `null` if unknown.
-    pub behind: Option<Behind>,
-    /// Number of operations.
-    pub count: u64,
-    /// Overlap lost to them, ns.
-    pub lost_ns: Ns,
-}
-
-/// The operation, or the call, that an operation waited for.
-#[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct Behind {
-    /// The engine of that operation; `null` if the thread waited in a call.
-    pub engine: Option<Engine>,
-    /// The kernel's name; empty for copies.
-    pub kernel: String,
-    /// Its stream; `null` if the thread waited in a call.
-    pub stream: Option<i64>,
-    /// The call that issued it, or in which the thread waited.
-    pub call: String,
-    /// Its library, as in [`LateOps::library`].
-    pub library: String,
 }
 
 /// The overlap of each device's copies and kernels in the selected time. Selected threads and names have no effect: a

@@ -1,6 +1,6 @@
 //! Steps that no range marks and that launch graphs: each lasts from one graph to the next, where the GPU ran them.
 
-use super::{FEWEST, Found, FoundStep, Outliers, StepSource, between};
+use super::found::{FEWEST, Found, FoundStep, Outliers, StepSource, between};
 use crate::facts::Facts;
 use rustc_hash::FxHashMap;
 use std::ops::Range;

@@ -1,7 +1,7 @@
 //! Steps that nothing marks: a kernel that a loop runs once shows where its steps begin. The number of operations from one run
 //! to the next may vary with the data, by a quarter in nine of ten steps.
 
-use super::{FEWEST, Found, StepSource, between};
+use super::found::{FEWEST, Found, StepSource, between};
 use crate::facts::Facts;
 use rustc_hash::FxHashMap;
 use trace::{CallId, DeviceId, Ns, OpId, OpKind, ProcessId, StreamId, Sym, ThreadId};

@@ -1,6 +1,6 @@
 //! Steps that somebody marked: ranges of one thread whose names are the same but for a number.
 
-use super::{FEWEST, Found, FoundStep, Outliers, StepSource, asked, without_numbers};
+use super::found::{FEWEST, Found, FoundStep, Outliers, StepSource, asked, without_numbers};
 use rustc_hash::FxHashMap;
 use std::cmp::Reverse;
 use trace::{CallId, Ns, OpId, RangeId, RangeKind, Sym, ThreadId, Times, Trace};

@@ -1,8 +1,8 @@
 //! Steps of several threads that do the same side by side, as those of a server do: what repeats is found in the order in which each of
 //! them launches, one thread's launches after the other's.
 
+use super::found::{FEWEST, Found, FoundStep, StepSource, between};
 use super::kernels::{COVERED, anchor, call, kernel};
-use super::{FEWEST, Found, FoundStep, StepSource};
 use crate::facts::Facts;
 use rustc_hash::{FxHashMap, FxHashSet};
 use std::collections::BTreeMap;
@@ -85,7 +85,7 @@ fn steps(facts: &Facts<'_>, thread: ThreadId, ops: &[OpId], anchor: Sym) -> Vec<
     let mut begun: Vec<_> = begins.map(|op| (trace.ops.start[op.index()], call(facts, *op))).collect();
     let done = ops.iter().map(|op| trace.ops.end[op.index()].max(facts.end(call(facts, *op)))).max();
     begun.extend(done.map(|done| (done, CallId::NONE)));
-    let mut steps = super::between(thread, &begun);
+    let mut steps = between(thread, &begun);
     steps.iter_mut().take(1).for_each(|first| first.is_first = true);
     steps
 }

@@ -24,8 +24,8 @@ pub use connections::SharedQueue;
 pub(crate) use held::Held;
 pub(crate) use wait::shared_queues;
 
-use super::SHOWN;
 use super::gaps::Timeline;
+use super::part::SHOWN;
 use crate::facts::Facts;
 use crate::{Cause, Confidence, Evidence};
 use capacity::{Capacity, WHOLE};
