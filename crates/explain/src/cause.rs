@@ -1,168 +1,117 @@
-//! The description of a cause; the rule that finds it is in `rules/`.
+//! The causes of lost time: the vocabulary of every output.
 
-use crate::grounds::Grounds;
-use crate::named::named;
-use crate::{Cause, Evidence, Fix, Sentence};
-use serde::{Serialize, Serializer};
-
-/// The description of a cause. Each file in `rules/` declares one.
-pub struct About {
-    /// Name in every output: `driver-lock`.
-    pub id: &'static str,
-    /// The meaning, in one line.
-    pub meaning: &'static str,
-    /// Clause of a few words for a sentence about a GPU: `threads wait for Python's lock (GIL)`.
-    pub brief: &'static str,
-    /// Limit of a program that loses most of a GPU's time to this cause.
-    pub bound: Bound,
-    /// Family of similar causes, for the eye.
-    pub family: Family,
-    /// Whether such time is lost.
-    pub nature: Nature,
-    /// The evidence that its findings may rest on, the strongest first.
-    pub evidence: &'static [Evidence],
-    /// Every fix that its findings may offer.
-    pub fixes: &'static [Fix],
-    /// Words the evidence, the mechanism and the fixes of one finding.
-    pub(crate) state: State,
-}
-
-/// How the findings of a cause are worded.
-pub(crate) enum State {
-    /// By what its rule found.
-    Rule(fn(&Grounds<'_>) -> Statement),
-    /// The account finds it: all of its findings have the same words, and may offer all of its fixes.
-    Account {
-        /// The evidence in words, one for each kind in [`About::evidence`].
-        because: &'static [&'static str],
-        /// The mechanism.
-        why: &'static str,
-    },
-}
-
-/// The kind of a finding's time, for the program.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Nature {
-    /// Lost: without it the program would be faster.
-    Lost,
-    /// The program asked to wait.
-    Asked,
-    /// The cause is unknown.
-    Unknown,
-}
-
-named! {
-    /// Limit of a program: where most of its GPUs' time goes.
-    Bound {
-        /// The GPU's own work: kernels.
-        Gpu = "gpu",
-        /// The host's threads.
-        Host = "host",
-        /// The driver: its locks and queues, and what its calls do at once.
-        Driver = "driver",
-        /// Copies.
-        Copies = "copies",
-        /// Work that happens once: the start and first uses.
-        StartUp = "start-up",
-        /// There is no work to do.
-        NoDemand = "no-demand",
-        /// The trace does not say.
-        Unknown = "unknown",
-    }
-}
-
-named! {
-    /// Family of similar causes, for the eye: outputs that draw give each family one color and one pattern.
-    Family {
-        /// Locks of the driver, of the program and of an interpreter.
-        Lock = "lock",
-        /// Copies and memory that delay others.
-        Memory = "memory",
-        /// Waits for the GPU, on the host or of operations.
-        Sync = "sync",
-        /// Work that happens once: start, loading, allocation.
-        Setup = "setup",
-        /// The program's own code.
-        Host = "host",
-        /// CUDA calls that nothing delays.
-        Calls = "calls",
-        /// Threads without work or without a processor.
-        Asleep = "asleep",
-        /// Nothing that the trace recorded.
-        Unknown = "unknown",
-    }
-}
-
-/// The words of one finding.
-pub(crate) struct Statement {
-    /// The evidence with its figures.
-    pub because: Sentence,
-    /// The mechanism.
-    pub why: &'static str,
-    /// Fixes, the best first.
-    pub fixes: Vec<Fix>,
+/// A cause of lost host time. The names are the vocabulary of every output.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
+pub enum Cause {
+    /// See `rules/driver_lock.rs`.
+    DriverLock,
+    /// See `rules/application_lock.rs`.
+    ApplicationLock,
+    /// See `rules/pageable_staging.rs`.
+    PageableStaging,
+    /// See `rules/pageable_order.rs`.
+    PageableOrder,
+    /// See `rules/hidden_sync.rs`.
+    HiddenSync,
+    /// See `rules/explicit_sync.rs`.
+    ExplicitSync,
+    /// See `rules/implicit_device_sync.rs`.
+    ImplicitDeviceSync,
+    /// See `rules/queue_full.rs`.
+    QueueFull,
+    /// See `rules/first_use.rs`.
+    FirstUse,
+    /// See `rules/allocation.rs`.
+    Allocation,
+    /// See `rules/page_faults.rs`.
+    PageFaults,
+    /// See `rules/profiler_overhead.rs`.
+    ProfilerOverhead,
+    /// See `rules/copy_engine_busy.rs`.
+    CopyEngineBusy,
+    /// See `rules/gil.rs`.
+    Gil,
+    /// See `rules/lock.rs`.
+    Lock,
+    /// See `rules/blocked.rs`.
+    Blocked,
+    /// See `rules/no_cpu.rs`.
+    NoCpu,
+    /// See `rules/kernel_build.rs`.
+    KernelBuild,
+    /// See `rules/data_loading.rs`.
+    DataLoading,
+    /// See `rules/feeding.rs`.
+    Feeding,
+    /// See `rules/file_writing.rs`.
+    FileWriting,
+    /// See `rules/garbage_collection.rs`.
+    GarbageCollection,
+    /// See `rules/host_code.rs`.
+    HostCode,
+    /// See `rules/no_demand.rs`.
+    NoDemand,
+    /// See `rules/own_work.rs`.
+    OwnWork,
+    /// See `rules/launch_latency.rs`.
+    LaunchLatency,
+    /// See `rules/dependency.rs`.
+    Dependency,
+    /// See `rules/connection_aliasing.rs`.
+    ConnectionAliasing,
+    /// See `rules/issue_order.rs`.
+    IssueOrder,
+    /// See `rules/time_slicing.rs`.
+    TimeSlicing,
+    /// See `rules/gpu_full.rs`.
+    GpuFull,
+    /// See `rules/collective_wait.rs`.
+    CollectiveWait,
+    /// See `rules/start_up.rs`.
+    StartUp,
+    /// See `rules/unexplained.rs`.
+    Unexplained,
+    /// See `rules/not_recorded.rs`.
+    NotRecorded,
 }
 
 impl Cause {
-    /// The name in every output: `driver-lock`.
-    pub fn id(self) -> &'static str {
-        self.about().id
-    }
-
-    /// The cause of this name.
-    pub fn named(id: &str) -> Option<Cause> {
-        Cause::ALL.iter().copied().find(|cause| cause.id() == id)
-    }
-}
-
-impl Cause {
-    /// Whether the account finds it: no rule claims a part of a call for it.
-    pub fn is_of_account(self) -> bool {
-        matches!(self.about().state, State::Account { .. })
-    }
-
-    /// The words of a finding that the account finds, with evidence of this kind.
-    pub(crate) fn of_account(self, evidence: Evidence) -> Statement {
-        let about = self.about();
-        let (because, why) = match about.state {
-            State::Account { because, why } => {
-                let kind = about.evidence.iter().position(|known| *known == evidence);
-                (because.get(kind.unwrap_or(0)).copied().unwrap_or_default(), why)
-            }
-            // Calls too short for the rule.
-            State::Rule(_) => ("the sum of short calls", about.meaning),
-        };
-        Statement { because: crate::sentence::sentence![because], why, fixes: about.fixes.to_vec() }
-    }
-
-    /// The words of one finding.
-    pub(crate) fn state<'a>(self, grounds: impl FnOnce() -> Grounds<'a>) -> Statement {
-        let about = self.about();
-        match about.state {
-            State::Rule(state) => state(&grounds()),
-            State::Account { .. } => self.of_account(self.usual_evidence()),
-        }
-    }
-
-    /// The strongest evidence that its findings may rest on.
-    fn usual_evidence(self) -> Evidence {
-        self.about().evidence.first().copied().unwrap_or(Evidence::Timing)
-    }
-
-    /// Evidence of the activity of threads outside calls, in a trace of this tool: our own samples, else the tool's records.
-    pub(crate) fn evidence_in(self, source: &str) -> Evidence {
-        let evidence = self.about().evidence;
-        match self.usual_evidence() {
-            Evidence::Sample if source != "holdup" && evidence.contains(&Evidence::Record) => {
-                Evidence::Record
-            }
-            usual => usual,
-        }
-    }
-}
-
-impl Serialize for Cause {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        serializer.serialize_str(self.id())
-    }
+    /// Every cause, in the order in which they are listed.
+    pub const ALL: &'static [Cause] = &[
+        Cause::DriverLock,
+        Cause::ApplicationLock,
+        Cause::PageableStaging,
+        Cause::PageableOrder,
+        Cause::HiddenSync,
+        Cause::ExplicitSync,
+        Cause::ImplicitDeviceSync,
+        Cause::QueueFull,
+        Cause::FirstUse,
+        Cause::Allocation,
+        Cause::PageFaults,
+        Cause::ProfilerOverhead,
+        Cause::CopyEngineBusy,
+        Cause::Gil,
+        Cause::Lock,
+        Cause::Blocked,
+        Cause::NoCpu,
+        Cause::KernelBuild,
+        Cause::DataLoading,
+        Cause::Feeding,
+        Cause::FileWriting,
+        Cause::GarbageCollection,
+        Cause::HostCode,
+        Cause::NoDemand,
+        Cause::OwnWork,
+        Cause::LaunchLatency,
+        Cause::Dependency,
+        Cause::ConnectionAliasing,
+        Cause::IssueOrder,
+        Cause::TimeSlicing,
+        Cause::GpuFull,
+        Cause::CollectiveWait,
+        Cause::StartUp,
+        Cause::Unexplained,
+        Cause::NotRecorded,
+    ];
 }

@@ -1,8 +1,8 @@
 //! Costs of findings to the GPUs: the idle time whose root each is. Roots outside slow calls become findings of their own.
 
+use crate::about::Statement;
 use crate::account::{Costs, Culprit, Link, Root, Row, Sampled, SpotId};
 use crate::call_tree::{TreeRow, inner};
-use crate::cause::Statement;
 use crate::facts::Facts;
 use crate::finding::{ChainLink, Phase};
 use crate::fixes::{EAGER_LOADING, FOREACH, of_memory};

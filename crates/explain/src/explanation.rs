@@ -2,12 +2,12 @@
 
 use crate::account::Accounts;
 use crate::account::Steps;
+use crate::cause::Cause;
 use crate::failed::FailedCalls;
 use crate::finding::Finding;
 use crate::gains::Gains;
 use crate::overlap::Overlap;
 use crate::place::Place;
-use crate::rules::Cause;
 use crate::summary::Summary;
 use crate::verdict::Verdict;
 use std::collections::{BTreeMap, BTreeSet};

@@ -1,12 +1,12 @@
 //! A finding: names, enums and numbers. The report adds words and units.
 
 use crate::call_tree::TreeRow;
+use crate::cause::Cause;
 use crate::evidence::{Confidence, Evidence};
 use crate::fix::{Fix, Form};
 use crate::framework::Framework;
 use crate::named::named;
 use crate::place::Place;
-use crate::rules::Cause;
 use crate::sentence::Sentence;
 use serde::Serialize;
 use trace::{CopyKind, MemoryKind, Ns};

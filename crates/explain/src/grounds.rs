@@ -1,8 +1,8 @@
 //! The facts that one finding rests on, as the rules recorded them, summed up for the finding's words.
 
-use crate::analysis::blocking_copy::RATED_BYTES;
 use crate::analysis::recorded_sum::RecordedWaits;
 use crate::facts::Facts;
+use crate::facts::RATED_BYTES;
 use crate::group::{Group, Key};
 use crate::parts::Fact;
 use crate::sentence::sentence;

@@ -37,6 +37,7 @@
 //! assert!(explanation.findings.iter().any(|finding| finding.cause == Cause::DriverLock));
 //! ```
 
+mod about;
 mod account;
 mod analysis;
 mod call_tree;
@@ -69,6 +70,7 @@ mod named;
 mod options;
 mod overlap;
 mod parts;
+mod passes;
 mod peaks;
 mod place;
 mod places;
@@ -84,13 +86,14 @@ mod summary;
 mod verdict;
 mod weights;
 
+pub use about::{About, Bound, Family, Nature};
 pub use account::{
     AccountPart, Accounts, Behind as StreamBehind, Busy, GpuAccount, HeldBack, Idle, IdlePart, IdleReason,
     OneStep, OperationWait, Rank, Ranks, SharedQueue, SlowStep, Spent, StartUp, Steady, StepTime, Steps,
     StreamAccount, ThreadAccount, WaitPart, collectives,
 };
 pub use call_tree::TreeRow;
-pub use cause::{About, Bound, Family, Nature};
+pub use cause::Cause;
 pub use class::{Class, classify, collective, communicates};
 pub use evidence::{Confidence, Evidence};
 pub use explanation::{Explanation, Unselected};
@@ -108,7 +111,6 @@ pub use place::Place;
 pub use places::{place_of_stack, places};
 pub use ranks::{Unfit, compare, has_collectives, state_ranks};
 pub use refusal::Refusal;
-pub use rules::Cause;
 pub use rules::kernel_build::may_build;
 pub use sentence::{Piece, Sentence};
 pub use steps::{StepSource, without_numbers};
@@ -179,7 +181,7 @@ pub fn accounts(trace: &Trace, selection: &Selection) -> Accounts {
     let holders = Holders::new(&facts, Options::default().min_wait_ns / 2);
     let mut parts = CallParts::default();
     for call in facts.slow.iter().copied() {
-        parts.add(&facts, call, &rules::split(&facts, &holders, call));
+        parts.add(&facts, call, &passes::split(&facts, &holders, call));
     }
     let scope = Scope { steps: None, ..Scope::selected(&facts, selection) };
     account::accounts(&facts, &parts, &scope, false).0
@@ -197,7 +199,7 @@ pub fn call_parts(trace: &Trace, min_wait_ns: Ns) -> Vec<CallShare> {
     let holders = Holders::new(&facts, min_wait_ns / 2);
     let mut shares = Vec::new();
     for call in facts.slow.iter().copied() {
-        let parts = rules::split(&facts, &holders, call);
+        let parts = passes::split(&facts, &holders, call);
         let share = |(start, end, claim): (Ns, Ns, usize)| CallShare {
             call,
             start,
@@ -266,7 +268,7 @@ fn in_slow_calls(facts: &Facts<'_>, scope: &Scope, options: &Options, keep_losse
     let (mut slow_call_ns, mut slow_calls, mut explained_ns, mut unexplained_ns) = (0, 0, 0, 0);
     let mut of_calls = CallParts::default();
     for call in facts.slow.iter().copied() {
-        let parts = rules::split(facts, &holders, call);
+        let parts = passes::split(facts, &holders, call);
         of_calls.add(facts, call, &parts);
         if !facts.is_chosen(Stretch::Call(call)) {
             if scope.is_steady && facts.is_chosen_at_any_time(Stretch::Call(call)) {
@@ -311,7 +313,7 @@ fn of_threads(
     let Found { findings, unselected, mut losses, links } = findings::findings(facts, groups, &costs);
     links.link(&mut accounts, steps.as_mut(), &costs.parts);
     if keep_losses {
-        loss::add_other_waits(facts, &mut losses);
+        analysis::recorded_waits::add_other_losses(facts, &mut losses);
     }
     let explanation = Explanation {
         trace: Summary::default(),

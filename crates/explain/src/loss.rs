@@ -1,8 +1,5 @@
 //! Every loss by itself, for outputs that draw or list single waits; findings are their sums.
 
-use crate::analysis::recorded_waits;
-use crate::facts::Facts;
-use crate::index::lock_waits;
 use crate::parts::{Fact, Holder, Part};
 use crate::stretch::Stretch;
 use crate::{Cause, Confidence, Evidence};
@@ -86,20 +83,5 @@ impl Loss {
         let (call, holder_call) = (numbers.call(self.call), numbers.call(self.holder_call));
         let awaited = numbers.op(self.awaited);
         (self.wait.is_none() || wait.is_some()).then_some(Loss { call, holder_call, awaited, wait, ..self })
-    }
-}
-
-/// Adds the recorded waits that are not yet among `losses`, so that each is there once.
-pub(crate) fn add_other_waits(facts: &Facts<'_>, losses: &mut Vec<Loss>) {
-    let mut known = vec![false; facts.trace.waits.len()];
-    for wait in losses.iter().filter_map(|loss| loss.wait.some()) {
-        known[wait.index()] = true;
-    }
-    for wait in lock_waits(facts.trace).filter(|wait| !known[wait.index()]) {
-        let call = facts.outermost(facts.trace.waits.call[wait.index()]);
-        let stretch = call.some().map_or(Stretch::Wait(wait), Stretch::Call);
-        let reason = recorded_waits::reason(facts, stretch, wait);
-        let part = Part { reason, lost: 0, from: 0, to: 0 };
-        losses.push(Loss::of(facts.trace, stretch, &part));
     }
 }

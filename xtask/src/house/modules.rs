@@ -219,6 +219,9 @@ impl<'ast> Visit<'ast> for Reading<'_> {
         self.tree(&of.tree, Vec::new(), false);
     }
 
+    /// Who may see an item uses nothing.
+    fn visit_visibility(&mut self, _: &'ast syn::Visibility) {}
+
     fn visit_item_mod(&mut self, _: &'ast syn::ItemMod) {}
 }
 

@@ -4,21 +4,18 @@
 
 use super::turns::{self, Turn, handover};
 use crate::class::Class;
-use crate::facts::{CopyFacts, Facts};
+use crate::facts::{CopyFacts, Facts, rate};
 use crate::parts::{Fact, Parts, Reason};
 use crate::rules::copy_engine_busy::shares_engine;
 use crate::rules::page_faults::FAULTING_RATE;
-use crate::rules::{Holders, pageable_staging};
+use crate::rules::pageable_staging;
 use crate::{Cause, Confidence, Evidence};
 use trace::{CallId, MemoryKind, Ns, OpId, OpKind};
 
 /// Longest gap that the driver's own work explains, ns: shorter ones are not examined.
 const GAP: Ns = 50_000;
 
-/// Smallest copy whose rate means something, bytes.
-pub(crate) const RATED_BYTES: i64 = 1 << 20;
-
-pub(crate) fn split(facts: &Facts<'_>, _: &Holders, call: CallId, parts: &mut Parts) {
+pub(crate) fn split(facts: &Facts<'_>, call: CallId, parts: &mut Parts) {
     let Class::Copy { blocking } = facts.class(call) else { return };
     let Some(copy) = facts.copy(call) else {
         return asked_only(facts, call, blocking, parts);
@@ -90,11 +87,6 @@ fn in_line(facts: &Facts<'_>, turns: &[Turn], parts: &mut Parts) {
         let reason = Reason::new(cause, Evidence::Timing, Confidence::Likely, Fact::InLine);
         parts.claim(turn.from, turn.to, reason.held_by(turn.call));
     }
-}
-
-/// Bytes per second.
-pub(crate) fn rate(bytes: i64, time: Ns) -> f64 {
-    bytes as f64 / (time.max(1) as f64 * 1e-9)
 }
 
 /// Explains the time from the call to the start of the copy.

@@ -5,15 +5,17 @@ use super::{owners, sharers};
 use crate::class::Class;
 use crate::facts::Facts;
 use crate::group::{Groups, Key, add};
+use crate::index::lock_waits;
+use crate::loss::Loss;
 use crate::parts::{Fact, Holder, Part, Parts, Reason};
-use crate::rules::{Holders, implicit_device_sync, pageable_order};
+use crate::rules::{implicit_device_sync, pageable_order};
 use crate::stretch::Stretch;
 use crate::{Cause, Confidence, Evidence};
 use rustc_hash::FxHashMap;
 use trace::{CallId, Ns, Sym, ThreadId, Wait, WaitId};
 
 /// Claims the waits recorded within a call. Time that the call waits for the GPU anyway is not lost to a lock.
-pub(crate) fn split(facts: &Facts<'_>, _: &Holders, call: CallId, parts: &mut Parts) {
+pub(crate) fn split(facts: &Facts<'_>, call: CallId, parts: &mut Parts) {
     within(facts, call, parts);
 }
 
@@ -278,4 +280,19 @@ fn suspect(facts: &Facts<'_>, wait: &Wait, thread: ThreadId, call: CallId, since
     let Some(call) = facts.outermost(call).some() else { return (Holder::Thread(thread), 0) };
     let covered = facts.end(call).min(wait.end) - facts.start(call).max(wait.start).max(since);
     (Holder::Call(call), covered.max(0))
+}
+
+/// Adds the recorded waits that are not yet among `losses`, so that each is there once.
+pub(crate) fn add_other_losses(facts: &Facts<'_>, losses: &mut Vec<Loss>) {
+    let mut known = vec![false; facts.trace.waits.len()];
+    for wait in losses.iter().filter_map(|loss| loss.wait.some()) {
+        known[wait.index()] = true;
+    }
+    for wait in lock_waits(facts.trace).filter(|wait| !known[wait.index()]) {
+        let call = facts.outermost(facts.trace.waits.call[wait.index()]);
+        let stretch = call.some().map_or(Stretch::Wait(wait), Stretch::Call);
+        let reason = reason(facts, stretch, wait);
+        let part = Part { reason, lost: 0, from: 0, to: 0 };
+        losses.push(Loss::of(facts.trace, stretch, &part));
+    }
 }

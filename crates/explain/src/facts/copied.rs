@@ -2,6 +2,9 @@
 
 use trace::{CopyKind, MemoryKind, Ns, OpId};
 
+/// Smallest copy whose rate means something, bytes.
+pub(crate) const RATED_BYTES: i64 = 1 << 20;
+
 /// The copies of one call on the GPU, taken together.
 #[derive(Clone, Copy)]
 pub(crate) struct CopyFacts {
@@ -31,4 +34,9 @@ impl Copied {
     pub fn pageable(&self) -> bool {
         self.src == MemoryKind::Pageable || self.dst == MemoryKind::Pageable
     }
+}
+
+/// Bytes per second.
+pub(crate) fn rate(bytes: i64, time: Ns) -> f64 {
+    bytes as f64 / (time.max(1) as f64 * 1e-9)
 }

@@ -13,7 +13,7 @@ mod operations;
 mod tests;
 mod tracer;
 
-pub(crate) use copied::CopyFacts;
+pub(crate) use copied::{CopyFacts, RATED_BYTES, rate};
 pub(crate) use gpu::Pending;
 
 use crate::Options;

@@ -1,7 +1,6 @@
 //! `allocation`: allocating, pinning and freeing memory take time themselves.
 
-use super::Holders;
-use crate::cause::{About, Bound, Family, Nature, State, Statement};
+use crate::about::{About, Bound, Family, Nature, State, Statement};
 use crate::class::Class;
 use crate::facts::Facts;
 use crate::fixes::{PINNED_KEPT, POOL_ALLOCATOR};
@@ -33,7 +32,7 @@ fn state(_: &Grounds<'_>) -> Statement {
 
 /// Claims the rest of an allocating or freeing call, which waited for nothing in the trace. On an H200 pinning 64 MB takes
 /// up to 52 ms, and freeing 256 MB of idle device memory 2.7 ms.
-pub(super) fn own(facts: &Facts<'_>, _: &Holders, call: CallId, parts: &mut Parts) {
+pub(crate) fn own(facts: &Facts<'_>, call: CallId, parts: &mut Parts) {
     if matches!(facts.class(call), Class::Allocate | Class::Release) {
         let reason = Reason::new(Cause::Allocation, Evidence::Timing, Confidence::Likely, Fact::None);
         parts.claim(facts.start(call), facts.end(call) - facts.usual(call), reason);

@@ -2,7 +2,7 @@
 
 use super::driver_lock::Situation;
 use crate::Evidence;
-use crate::cause::{About, Bound, Family, Nature, State, Statement};
+use crate::about::{About, Bound, Family, Nature, State, Statement};
 use crate::fixes::POOL_ALLOCATOR;
 use crate::grounds::Grounds;
 

@@ -1,7 +1,7 @@
 //! `blocked`: threads sleep in system calls.
 
 use crate::Evidence;
-use crate::cause::{About, Bound, Family, Nature, State};
+use crate::about::{About, Bound, Family, Nature, State};
 
 pub(super) static ABOUT: About = About {
     id: "blocked",

@@ -2,7 +2,7 @@
 //! host, the account has the reason, and not this cause.
 
 use crate::Evidence;
-use crate::cause::{About, Bound, Family, Nature, State};
+use crate::about::{About, Bound, Family, Nature, State};
 
 pub(super) static ABOUT: About = About {
     id: "collective-wait",

@@ -1,6 +1,6 @@
 //! `connection-aliasing`: a kernel waits for another stream's kernel in the same hardware queue.
 
-use crate::cause::{About, Bound, Family, Nature, State};
+use crate::about::{About, Bound, Family, Nature, State};
 use crate::forms::forms;
 use crate::{At, Evidence, Fix};
 

@@ -1,6 +1,6 @@
 //! `copy-engine-busy`: a copy waits for another stream's copy that uses its engine.
 
-use crate::cause::{About, Bound, Family, Nature, State, Statement};
+use crate::about::{About, Bound, Family, Nature, State, Statement};
 use crate::facts::{CopyFacts, Facts};
 use crate::forms::forms;
 use crate::grounds::Grounds;

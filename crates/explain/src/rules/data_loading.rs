@@ -1,7 +1,7 @@
 //! `data-loading`: the next batch is not there.
 
 use crate::Evidence;
-use crate::cause::{About, Bound, Family, Nature, State};
+use crate::about::{About, Bound, Family, Nature, State};
 use crate::forms::forms;
 use crate::{At, Fix};
 

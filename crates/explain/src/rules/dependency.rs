@@ -1,7 +1,7 @@
 //! `dependency`: operations wait for something beside their GPU.
 
 use crate::Evidence;
-use crate::cause::{About, Bound, Family, Nature, State};
+use crate::about::{About, Bound, Family, Nature, State};
 
 pub(super) static ABOUT: About = About {
     id: "dependency",

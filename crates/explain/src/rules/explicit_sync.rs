@@ -1,7 +1,6 @@
 //! `explicit-sync`: the program asked to wait.
 
-use super::Holders;
-use crate::cause::{About, Bound, Family, Nature, State, Statement};
+use crate::about::{About, Bound, Family, Nature, State, Statement};
 use crate::class::Class;
 use crate::facts::Facts;
 use crate::grounds::Grounds;
@@ -49,7 +48,7 @@ fn because(grounds: &Grounds<'_>) -> Sentence {
     }
 }
 
-pub(super) fn asked(facts: &Facts<'_>, _: &Holders, call: CallId, parts: &mut Parts) {
+pub(crate) fn asked(facts: &Facts<'_>, call: CallId, parts: &mut Parts) {
     if facts.class(call) != Class::Sync {
         return;
     }

@@ -1,7 +1,7 @@
 //! `feeding`: inputs are copied and converted on the host.
 
 use crate::Evidence;
-use crate::cause::{About, Bound, Family, Nature, State};
+use crate::about::{About, Bound, Family, Nature, State};
 use crate::forms::forms;
 use crate::{At, Fix};
 

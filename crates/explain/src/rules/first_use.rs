@@ -1,7 +1,7 @@
 //! `first-use`: contexts, modules and functions are set up when they are first needed.
 
 use super::{Holders, profiler_overhead};
-use crate::cause::{About, Bound, Family, Nature, State, Statement};
+use crate::about::{About, Bound, Family, Nature, State, Statement};
 use crate::class::{Class, makes_context};
 use crate::facts::Facts;
 use crate::fixes::EAGER_LOADING;
@@ -66,7 +66,7 @@ fn because(grounds: &Grounds<'_>) -> Sentence {
 const SURELY_SETUP: Ns = 5_000_000;
 
 /// Claims calls that load code: there is nothing to infer.
-pub(super) fn loading(facts: &Facts<'_>, _: &Holders, call: CallId, parts: &mut Parts) {
+pub(crate) fn loading(facts: &Facts<'_>, call: CallId, parts: &mut Parts) {
     if facts.class(call) == Class::Load {
         let name = facts.trace.calls.name[call.index()];
         let reason = Reason::new(Cause::FirstUse, Evidence::Record, Confidence::Certain, Fact::First(name));
@@ -76,7 +76,7 @@ pub(super) fn loading(facts: &Facts<'_>, _: &Holders, call: CallId, parts: &mut 
 
 /// Claims the first launch of a kernel, the first call of a name in its process, or the first call on a device, which
 /// creates the context there.
-pub(super) fn inferred(facts: &Facts<'_>, holders: &Holders, call: CallId, parts: &mut Parts) {
+pub(crate) fn inferred(facts: &Facts<'_>, holders: &Holders, call: CallId, parts: &mut Parts) {
     if !parts.mostly_open() {
         return;
     }

@@ -1,7 +1,7 @@
 //! `garbage-collection`: an interpreter looks for unused objects.
 
 use crate::Evidence;
-use crate::cause::{About, Bound, Family, Nature, State};
+use crate::about::{About, Bound, Family, Nature, State};
 use crate::forms::forms;
 use crate::{At, Fix};
 

@@ -1,6 +1,6 @@
 //! `gil`: threads take turns at Python's lock.
 
-use crate::cause::{About, Bound, Family, Nature, State};
+use crate::about::{About, Bound, Family, Nature, State};
 use crate::forms::forms;
 use crate::{At, Evidence, Fix};
 

@@ -1,7 +1,7 @@
 //! `gpu-full`: a kernel waits because others leave no room.
 
 use crate::Evidence;
-use crate::cause::{About, Bound, Family, Nature, State};
+use crate::about::{About, Bound, Family, Nature, State};
 
 pub(super) static ABOUT: About = About {
     id: "gpu-full",

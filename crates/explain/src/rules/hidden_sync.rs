@@ -1,6 +1,6 @@
 //! `hidden-sync`: a call that looks asynchronous waits for earlier work of the GPU.
 
-use crate::cause::{About, Bound, Family, Nature, State, Statement};
+use crate::about::{About, Bound, Family, Nature, State, Statement};
 use crate::fixes::PINNED_REUSED;
 use crate::forms::forms;
 use crate::grounds::Grounds;

@@ -1,7 +1,7 @@
 //! `host-code`: threads run code outside CUDA calls: the program's own, or a library's.
 
 use crate::Evidence;
-use crate::cause::{About, Bound, Family, Nature, State};
+use crate::about::{About, Bound, Family, Nature, State};
 use crate::fixes::FOREACH;
 
 pub(super) static ABOUT: About = About {

@@ -1,7 +1,6 @@
 //! `implicit-device-sync`: freeing, unpinning and unloading wait for the device.
 
-use super::Holders;
-use crate::cause::{About, Bound, Family, Nature, State, Statement};
+use crate::about::{About, Bound, Family, Nature, State, Statement};
 use crate::class::Class;
 use crate::facts::Facts;
 use crate::fixes::POOL_ALLOCATOR;
@@ -40,7 +39,7 @@ fn state(grounds: &Grounds<'_>) -> Statement {
 /// Part of a free, in percent, that the device's work must take for it to be what the free waited for.
 const COVER_PERCENT: Ns = 80;
 
-pub(super) fn of_free(facts: &Facts<'_>, _: &Holders, call: CallId, parts: &mut Parts) {
+pub(crate) fn of_free(facts: &Facts<'_>, call: CallId, parts: &mut Parts) {
     let Some((last, confidence)) = awaited(facts, call) else { return };
     let (start, idle) = (facts.start(call), facts.trace.ops.end[last.index()]);
     // A copy back may come last, behind the kernel that all waited for.
@@ -105,7 +104,7 @@ fn submitted_meanwhile(facts: &Facts<'_>, call: CallId, sure: Confidence) -> Opt
 
 /// Claims, without the GPU's records, a free that returns together with another thread's wait for the GPU. Both waited for
 /// the same work, even if the free waited for something else first.
-pub(super) fn beside_a_wait(facts: &Facts<'_>, _: &Holders, call: CallId, parts: &mut Parts) {
+pub(crate) fn beside_a_wait(facts: &Facts<'_>, call: CallId, parts: &mut Parts) {
     if facts.class(call) != Class::Release || !parts.mostly_open() || facts.has_operations() {
         return;
     }

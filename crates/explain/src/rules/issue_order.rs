@@ -2,7 +2,7 @@
 
 use super::copy_engine_busy::ISSUE_ORDER;
 use crate::Evidence;
-use crate::cause::{About, Bound, Family, Nature, State};
+use crate::about::{About, Bound, Family, Nature, State};
 
 pub(super) static ABOUT: About = About {
     id: "issue-order",

@@ -1,7 +1,7 @@
 //! `kernel-build`: kernels are built while the program runs.
 
 use crate::Evidence;
-use crate::cause::{About, Bound, Family, Nature, State};
+use crate::about::{About, Bound, Family, Nature, State};
 use crate::fixes::EAGER_LOADING;
 use crate::forms::forms;
 use crate::{At, Fix};

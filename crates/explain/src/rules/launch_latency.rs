@@ -1,7 +1,7 @@
 //! `launch-latency`: the time from a launch to its start.
 
 use crate::Evidence;
-use crate::cause::{About, Bound, Family, Nature, State};
+use crate::about::{About, Bound, Family, Nature, State};
 use crate::fixes::GRAPH;
 
 pub(super) static ABOUT: About = About {

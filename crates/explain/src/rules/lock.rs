@@ -1,7 +1,7 @@
 //! `lock`: threads wait for each other outside CUDA.
 
 use crate::Evidence;
-use crate::cause::{About, Bound, Family, Nature, State};
+use crate::about::{About, Bound, Family, Nature, State};
 
 pub(super) static ABOUT: About = About {
     id: "lock",

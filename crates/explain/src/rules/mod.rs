@@ -1,6 +1,6 @@
 //! The causes, one file per cause: its description, the rule that finds it, the words for its evidence, and its fixes.
 //!
-//! To add a cause: write `rules/NAME.rs`, declare it as a module and in `causes!`, and add its passes to [`PASSES`]. Tests say what else
+//! To add a cause: write `rules/NAME.rs`, declare it as a module, in `cause.rs` and in [`Cause::about`], and add its passes to `passes.rs`. Tests say what else
 //! lacks it: the schema of `explain`, the Python package's families, a trace that shows it, cases.
 
 pub(crate) mod allocation;
@@ -39,102 +39,49 @@ pub(crate) mod start_up;
 pub(crate) mod time_slicing;
 pub(crate) mod unexplained;
 
-use crate::analysis::{blocking_copy, recorded_waits};
-use crate::cause::About;
-use crate::facts::Facts;
-use crate::parts::Parts;
+use crate::about::About;
+use crate::cause::Cause;
 pub(crate) use driver_lock::Holders;
-use trace::CallId;
 
-/// Declares the [`Cause`]s, each with its module.
-macro_rules! causes {
-    ($($file:ident: $cause:ident,)*) => {
-        /// A cause of lost host time. The names are the vocabulary of every output.
-        #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
-        pub enum Cause {
-            $(#[doc = concat!("See `rules/", stringify!($file), ".rs`.")] $cause,)*
+impl Cause {
+    /// The description of the cause.
+    pub fn about(self) -> &'static About {
+        match self {
+            Cause::DriverLock => &driver_lock::ABOUT,
+            Cause::ApplicationLock => &application_lock::ABOUT,
+            Cause::PageableStaging => &pageable_staging::ABOUT,
+            Cause::PageableOrder => &pageable_order::ABOUT,
+            Cause::HiddenSync => &hidden_sync::ABOUT,
+            Cause::ExplicitSync => &explicit_sync::ABOUT,
+            Cause::ImplicitDeviceSync => &implicit_device_sync::ABOUT,
+            Cause::QueueFull => &queue_full::ABOUT,
+            Cause::FirstUse => &first_use::ABOUT,
+            Cause::Allocation => &allocation::ABOUT,
+            Cause::PageFaults => &page_faults::ABOUT,
+            Cause::ProfilerOverhead => &profiler_overhead::ABOUT,
+            Cause::CopyEngineBusy => &copy_engine_busy::ABOUT,
+            Cause::Gil => &gil::ABOUT,
+            Cause::Lock => &lock::ABOUT,
+            Cause::Blocked => &blocked::ABOUT,
+            Cause::NoCpu => &no_cpu::ABOUT,
+            Cause::KernelBuild => &kernel_build::ABOUT,
+            Cause::DataLoading => &data_loading::ABOUT,
+            Cause::Feeding => &feeding::ABOUT,
+            Cause::FileWriting => &file_writing::ABOUT,
+            Cause::GarbageCollection => &garbage_collection::ABOUT,
+            Cause::HostCode => &host_code::ABOUT,
+            Cause::NoDemand => &no_demand::ABOUT,
+            Cause::OwnWork => &own_work::ABOUT,
+            Cause::LaunchLatency => &launch_latency::ABOUT,
+            Cause::Dependency => &dependency::ABOUT,
+            Cause::ConnectionAliasing => &connection_aliasing::ABOUT,
+            Cause::IssueOrder => &issue_order::ABOUT,
+            Cause::TimeSlicing => &time_slicing::ABOUT,
+            Cause::GpuFull => &gpu_full::ABOUT,
+            Cause::CollectiveWait => &collective_wait::ABOUT,
+            Cause::StartUp => &start_up::ABOUT,
+            Cause::Unexplained => &unexplained::ABOUT,
+            Cause::NotRecorded => &not_recorded::ABOUT,
         }
-
-        impl Cause {
-            /// Every cause, in the order in which they are listed.
-            pub const ALL: &'static [Cause] = &[$(Cause::$cause,)*];
-
-            /// The description of the cause.
-            pub fn about(self) -> &'static About {
-                match self {
-                    $(Cause::$cause => &$file::ABOUT,)*
-                }
-            }
-        }
-    };
-}
-
-causes! {
-    driver_lock: DriverLock,
-    application_lock: ApplicationLock,
-    pageable_staging: PageableStaging,
-    pageable_order: PageableOrder,
-    hidden_sync: HiddenSync,
-    explicit_sync: ExplicitSync,
-    implicit_device_sync: ImplicitDeviceSync,
-    queue_full: QueueFull,
-    first_use: FirstUse,
-    allocation: Allocation,
-    page_faults: PageFaults,
-    profiler_overhead: ProfilerOverhead,
-    copy_engine_busy: CopyEngineBusy,
-    gil: Gil,
-    lock: Lock,
-    blocked: Blocked,
-    no_cpu: NoCpu,
-    kernel_build: KernelBuild,
-    data_loading: DataLoading,
-    feeding: Feeding,
-    file_writing: FileWriting,
-    garbage_collection: GarbageCollection,
-    host_code: HostCode,
-    no_demand: NoDemand,
-    own_work: OwnWork,
-    launch_latency: LaunchLatency,
-    dependency: Dependency,
-    connection_aliasing: ConnectionAliasing,
-    issue_order: IssueOrder,
-    time_slicing: TimeSlicing,
-    gpu_full: GpuFull,
-    collective_wait: CollectiveWait,
-    start_up: StartUp,
-    unexplained: Unexplained,
-    not_recorded: NotRecorded,
-}
-
-/// A pass: examines one slow call and claims the part of its time that it explains.
-type Pass = fn(&Facts<'_>, &Holders, CallId, &mut Parts);
-
-/// The passes in the order in which they run; no pass claims time that an earlier one claimed. Recorded waits for locks are
-/// first, then what the GPU's and the tracer's records prove, and last what is inferred from timing.
-const PASSES: &[Pass] = &[
-    recorded_waits::split,
-    first_use::loading,
-    profiler_overhead::of_this_thread,
-    explicit_sync::asked,
-    blocking_copy::split,
-    implicit_device_sync::of_free,
-    queue_full::full,
-    profiler_overhead::of_any_thread,
-    implicit_device_sync::beside_a_wait,
-    driver_lock::held,
-    first_use::inferred,
-    driver_lock::contended,
-    driver_lock::in_line,
-    allocation::own,
-    profiler_overhead::unrecorded,
-];
-
-/// Splits a slow call's time among causes.
-pub(crate) fn split(facts: &Facts<'_>, holders: &Holders, call: CallId) -> Parts {
-    let mut parts = Parts::new(facts.start(call), facts.end(call));
-    for pass in PASSES {
-        pass(facts, holders, call, &mut parts);
     }
-    parts
 }

@@ -1,6 +1,6 @@
 //! `no-cpu`: threads are ready and have no processor.
 
-use crate::cause::{About, Bound, Family, Nature, State};
+use crate::about::{About, Bound, Family, Nature, State};
 use crate::{At, Evidence, Fix};
 
 pub(super) static ABOUT: About = About {

@@ -1,7 +1,7 @@
 //! `no-demand`: threads wait for what comes from outside.
 
 use crate::Evidence;
-use crate::cause::{About, Bound, Family, Nature, State};
+use crate::about::{About, Bound, Family, Nature, State};
 
 pub(super) static ABOUT: About = About {
     id: "no-demand",

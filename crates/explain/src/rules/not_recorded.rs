@@ -1,7 +1,7 @@
 //! `not-recorded`: the trace does not say.
 
 use crate::Evidence;
-use crate::cause::{About, Bound, Family, Nature, State};
+use crate::about::{About, Bound, Family, Nature, State};
 
 pub(super) static ABOUT: About = About {
     id: "not-recorded",

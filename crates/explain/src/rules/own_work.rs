@@ -1,7 +1,7 @@
 //! `own-work`: what calls cost when nothing is in their way.
 
 use crate::Evidence;
-use crate::cause::{About, Bound, Family, Nature, State};
+use crate::about::{About, Bound, Family, Nature, State};
 use crate::fixes::{FOREACH, GRAPH};
 
 pub(super) static ABOUT: About = About {

@@ -1,8 +1,7 @@
 //! `page-faults`: a copy writes to host memory that was never touched.
 
-use crate::analysis::blocking_copy::{RATED_BYTES, rate};
-use crate::cause::{About, Bound, Family, Nature, State, Statement};
-use crate::facts::CopyFacts;
+use crate::about::{About, Bound, Family, Nature, State, Statement};
+use crate::facts::{CopyFacts, RATED_BYTES, rate};
 use crate::forms::PINNED;
 use crate::grounds::Grounds;
 use crate::parts::{Fact, Reason};

@@ -1,6 +1,6 @@
 //! `pageable-order`: a pageable copy waits for another thread's pageable copy, even in another stream.
 
-use crate::cause::{About, Bound, Family, Nature, State, Statement};
+use crate::about::{About, Bound, Family, Nature, State, Statement};
 use crate::facts::Facts;
 use crate::fixes::PINNED_REUSED;
 use crate::forms::forms;

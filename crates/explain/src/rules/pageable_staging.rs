@@ -1,7 +1,7 @@
 //! `pageable-staging`: a copy of pageable memory takes longer because it goes through the driver's staging buffers.
 
 use super::page_faults;
-use crate::cause::{About, Bound, Family, Nature, State, Statement};
+use crate::about::{About, Bound, Family, Nature, State, Statement};
 use crate::facts::CopyFacts;
 use crate::fixes::PINNED_REUSED;
 use crate::grounds::Grounds;

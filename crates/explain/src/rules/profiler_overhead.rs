@@ -1,7 +1,6 @@
 //! `profiler-overhead`: the tracer requests or flushes its own buffers.
 
-use super::Holders;
-use crate::cause::{About, Bound, Family, Nature, State, Statement};
+use crate::about::{About, Bound, Family, Nature, State, Statement};
 use crate::class::Class;
 use crate::facts::Facts;
 use crate::grounds::Grounds;
@@ -47,7 +46,7 @@ const KINETO: &str = "kineto";
 const LEAST_OVERHEAD: Ns = 10_000;
 
 /// Claims overhead that the tracer recorded on the call's thread.
-pub(super) fn of_this_thread(facts: &Facts<'_>, _: &Holders, call: CallId, parts: &mut Parts) {
+pub(crate) fn of_this_thread(facts: &Facts<'_>, call: CallId, parts: &mut Parts) {
     for range in facts.overheads_during(call) {
         let (start, end) = times(facts, range);
         let here = facts.trace.ranges.thread[range.index()] == facts.thread(call);
@@ -60,7 +59,7 @@ pub(super) fn of_this_thread(facts: &Facts<'_>, _: &Holders, call: CallId, parts
 /// Claims overhead on any thread of the process, or without a thread, if it fills most of the call: a call that finds no
 /// buffer left requests one (on an H200 2.6 ms within a launch of 2.6 ms). Overhead that merely happens during a long call
 /// proves nothing.
-pub(super) fn of_any_thread(facts: &Facts<'_>, _: &Holders, call: CallId, parts: &mut Parts) {
+pub(crate) fn of_any_thread(facts: &Facts<'_>, call: CallId, parts: &mut Parts) {
     let trace = facts.trace;
     for range in facts.overheads_during(call) {
         let (start, end) = times(facts, range);
@@ -88,7 +87,7 @@ pub(super) fn loads_within(facts: &Facts<'_>, call: CallId) -> bool {
 
 /// Claims, in a Kineto trace without overhead records, a call that only reads state, takes a millisecond or more and has no
 /// other reason: a buffer request looks like this, and so does a thread that lost its CPU.
-pub(super) fn unrecorded(facts: &Facts<'_>, _: &Holders, call: CallId, parts: &mut Parts) {
+pub(crate) fn unrecorded(facts: &Facts<'_>, call: CallId, parts: &mut Parts) {
     const LEAST: Ns = 1_000_000;
     let silent = facts.trace.meta.source == KINETO && !facts.has_overheads();
     let only_reads = facts.class(call) == Class::Query && facts.ops(call).is_empty();

@@ -1,7 +1,6 @@
 //! `queue-full`: a launch waits because its stream has too many pending launches.
 
-use super::Holders;
-use crate::cause::{About, Bound, Family, Nature, State, Statement};
+use crate::about::{About, Bound, Family, Nature, State, Statement};
 use crate::facts::{Facts, Pending};
 use crate::fixes::GRAPH;
 use crate::grounds::Grounds;
@@ -63,7 +62,7 @@ const FULL: usize = 1015;
 /// Pending calls or operations that are more than the known limit: such a stream has another limit.
 const MORE_THAN_FULL: usize = 1100;
 
-pub(super) fn full(facts: &Facts<'_>, _: &Holders, call: CallId, parts: &mut Parts) {
+pub(crate) fn full(facts: &Facts<'_>, call: CallId, parts: &mut Parts) {
     if !facts.class(call).enqueues() || !facts.one_clock() || !parts.mostly_open() {
         return;
     }

@@ -1,7 +1,7 @@
 //! `start-up`: the time to the first operation.
 
 use crate::Evidence;
-use crate::cause::{About, Bound, Family, Nature, State};
+use crate::about::{About, Bound, Family, Nature, State};
 
 pub(super) static ABOUT: About = About {
     id: "start-up",

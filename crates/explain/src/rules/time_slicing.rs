@@ -1,6 +1,6 @@
 //! `time-slicing`: a kernel waits for the turn of its context.
 
-use crate::cause::{About, Bound, Family, Nature, State};
+use crate::about::{About, Bound, Family, Nature, State};
 use crate::forms::forms;
 use crate::{At, Evidence, Fix};
 

@@ -1,6 +1,6 @@
 //! `unexplained`: time that no rule explains.
 
-use crate::cause::{About, Bound, Family, Nature, State, Statement};
+use crate::about::{About, Bound, Family, Nature, State, Statement};
 use crate::grounds::Grounds;
 use crate::parts::{Fact, Reason};
 use crate::sentence::sentence;

@@ -137,14 +137,14 @@ impl Holders {
 }
 
 /// Claims waits for a call of a kind that is known to hold the lock.
-pub(in crate::rules) fn held(facts: &Facts<'_>, holders: &Holders, call: CallId, parts: &mut Parts) {
+pub(crate) fn held(facts: &Facts<'_>, holders: &Holders, call: CallId, parts: &mut Parts) {
     accuse(facts, holders, call, Suspicion::Strong, parts);
 }
 
 /// Claims waits during another thread's call that may hold a lock, or is as slow in the same stream: the threads contend for
 /// the submission locks, and which one was first is unknown. Else claims a wait for a lock that the operating system's calls
 /// show; its holder is unknown.
-pub(in crate::rules) fn contended(facts: &Facts<'_>, holders: &Holders, call: CallId, parts: &mut Parts) {
+pub(crate) fn contended(facts: &Facts<'_>, holders: &Holders, call: CallId, parts: &mut Parts) {
     accuse(facts, holders, call, Suspicion::Contends, parts);
     if facts.locks_watched(call) {
         return;
@@ -162,7 +162,7 @@ fn is_waiter(facts: &Facts<'_>, call: CallId) -> bool {
 
 /// Claims a wait for calls of several threads that blocked the driver one after another: in seed 000's second listing a
 /// launch of 8.28 s returns together with the second of two copies of other threads.
-pub(in crate::rules) fn in_line(facts: &Facts<'_>, _: &Holders, call: CallId, parts: &mut Parts) {
+pub(crate) fn in_line(facts: &Facts<'_>, call: CallId, parts: &mut Parts) {
     let waits = facts.class(call).enqueues() || facts.class(call) == Class::Allocate;
     if !waits || !parts.mostly_open() || facts.locks_watched(call) {
         return;

@@ -6,10 +6,10 @@ mod inferred;
 mod situation;
 
 pub(crate) use inferred::Holders;
-pub(super) use inferred::{contended, held, in_line};
+pub(crate) use inferred::{contended, held, in_line};
 pub(super) use situation::Situation;
 
-use crate::cause::{About, Bound, Family, Nature, State, Statement};
+use crate::about::{About, Bound, Family, Nature, State, Statement};
 use crate::fixes::{EAGER_LOADING, GRAPH, OWN_STREAM, PINNED_KEPT, PINNED_REUSED, POOL_ALLOCATOR};
 use crate::forms;
 use crate::forms::forms;
