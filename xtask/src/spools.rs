@@ -1,8 +1,11 @@
 //! A made-up spool: what the processes of a recorded program leave behind.
 
 mod full;
+mod options;
 
 use crate::random::Random;
+pub use options::Options;
+use options::STALL;
 use spool::{ApiCall, Build, Call, Copy, Kernel, Level, Lock, Mode, Wait, call};
 use std::path::Path;
 
@@ -10,24 +13,10 @@ use std::path::Path;
 const THREADS: [u32; 4] = [4711, 4712, 4713, 4714];
 /// The thread of CUPTI that writes its records.
 const CUPTI: u32 = 4720;
-/// One step in this many is a stall.
-const STALL: i64 = 1000;
 /// How long a stall's copy takes, ns.
 const COPY: i64 = 5_000_000;
 /// How long a launch of a convoy holds the mutex, ns.
 const HELD: i64 = 1_900;
-
-/// Options of the spool to make.
-pub struct Options {
-    /// About how many events: calls, GPU operations and waits.
-    pub events: u64,
-    /// Two spools of one seed and size are the same to the byte.
-    pub seed: u64,
-    /// So many threads whose every launch waits for the mutex that another's holds, instead; 0 for none.
-    pub convoy: u32,
-    /// So many threads recorded at level full, instead; 0 for none.
-    pub full: u32,
-}
 
 struct Spool {
     build: Build,

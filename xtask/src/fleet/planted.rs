@@ -1,6 +1,6 @@
 //! Why the late rank is late.
 
-use super::Made;
+use super::made::Made;
 use trace::*;
 
 /// Cause that makes a rank late.

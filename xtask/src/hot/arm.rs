@@ -1,6 +1,7 @@
 //! Instructions of 64-bit Arm, as `llvm-objdump` prints them: the destination first.
 
-use super::flow::{Effect, Memory, Register, Target, Word};
+use super::flow::{Effect, Memory, Target, Word};
+use super::machine::Register;
 
 /// The effects of the instruction at an address.
 pub(crate) fn decode(at: u64, text: &str) -> Vec<Effect> {

@@ -3,11 +3,8 @@
 //! Values are followed along every way through the function. A register may hold any value that one of the ways left
 //! there.
 
-use super::Machine;
+use super::machine::{Machine, Register};
 use std::collections::{BTreeMap, BTreeSet};
-
-/// A register, by its number in instructions.
-pub(crate) type Register = u8;
 
 /// A value that is of interest.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]

@@ -2,6 +2,9 @@
 
 use serde::Deserialize;
 
+/// The list, from the workspace's root.
+pub(crate) const LIST: &str = "crates/capture/hot.toml";
+
 /// The C library's function that calls the system by a number, where the number is unknown.
 pub(crate) const BY_NUMBER: &str = "syscall";
 

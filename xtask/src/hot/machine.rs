@@ -1,6 +1,7 @@
 //! The machines whose code is read.
 
-use super::flow::Register;
+/// A register, by its number in instructions.
+pub(crate) type Register = u8;
 
 /// A machine.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

@@ -17,14 +17,11 @@ mod x86;
 
 use addr2line::Loader;
 use code::Code;
-use list::List;
+use list::{LIST, List};
 use machine::Machine;
 use std::fmt::Write;
 use std::path::{Path, PathBuf};
 use verdict::{Fault, Found, Used, unused, verdict};
-
-/// The list, from the workspace's root.
-const LIST: &str = "crates/capture/hot.toml";
 
 /// Checks libraries; the summary if all pass. Builds that of each machine if none is given; `both` must be checked then,
 /// or it is an error.

@@ -1,8 +1,7 @@
 //! Follows calls from every root, and compares what they reach with the list.
 
-use super::LIST;
 use super::code::{Call, Code, Place};
-use super::list::{Answer, Asked, List, Roots, matches};
+use super::list::{Answer, Asked, LIST, List, Roots, matches};
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::fmt::Write;
 

@@ -1,6 +1,7 @@
 //! Instructions of x86-64, as `llvm-objdump` prints them: the destination last.
 
-use super::flow::{Effect, Memory, Register, Target, Word};
+use super::flow::{Effect, Memory, Target, Word};
+use super::machine::Register;
 
 /// The effects of an instruction.
 pub(crate) fn decode(text: &str) -> Vec<Effect> {

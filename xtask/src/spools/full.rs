@@ -1,7 +1,7 @@
 //! A process at level full: the short forms of calls, chunks as the capture library makes them, and operations as CUPTI
 //! delivers them, in the order in which they end. Nothing but their order joins them with their calls.
 
-use super::{Options, STALL};
+use super::options::{Options, STALL};
 use crate::random::Random;
 use spool::{
     BriefCall, Build, Call, Clock, Copy, Device, Fill, Kernel, Level, Lock, Mode, NumberedCall, OuterCall,
