@@ -1,9 +1,8 @@
 //! A trace's description and findings, as pairs of words.
 
-use super::shift;
 use crate::Export;
 use serde_json::Value;
-use trace::Ns;
+use trace::{Ns, Trace};
 
 /// The information besides the events.
 pub(super) struct About {
@@ -35,6 +34,12 @@ impl About {
             epoch_unix_ns: meta.epoch_unix_ns,
         }
     }
+}
+
+/// The time that viewers show for the trace's 0, ns: viewers accept no negative times.
+fn shift(trace: &Trace) -> Ns {
+    let (first, _) = trace.span().unwrap_or_default();
+    -first.min(0)
 }
 
 /// Turns objects and lists into pairs; skips empty values.

@@ -1,8 +1,7 @@
 //! Call stacks in Perfetto's interned form: a stack is numbers of frames, a frame has a name and a library.
 
 use super::names::Names;
-use super::perfetto::intern;
-use super::proto::Message;
+use super::proto::{Message, intern};
 use super::samples::Samples;
 use trace::{FrameId, StackId, Trace};
 

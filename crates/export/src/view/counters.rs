@@ -1,16 +1,9 @@
 //! Counters: pending operations of each stream, the speed of copies, and how much of its time a process was throttled.
 
 use super::timeline::Timeline;
+use super::viewer::Points;
 use std::collections::BTreeMap;
 use trace::{Clock, CopyKind, DeviceId, Ns, OpKind, ProcessId, StreamId, Trace};
-
-/// A counter's values, each valid from its time on.
-pub(super) struct Points {
-    pub unit: &'static str,
-    /// Whether the values are whole numbers.
-    pub whole: bool,
-    pub values: Vec<(Ns, f64)>,
-}
 
 /// The number of pending operations of a stream. An operation is pending from the start of its call, or from its own
 /// start without a call, to its end. `None` if host and GPU times cannot be compared.

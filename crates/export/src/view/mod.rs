@@ -1,6 +1,7 @@
 //! Exports for viewers: a [`View`] gets groups, tracks, events and counters, and writes one format.
 
 mod about;
+mod buckets;
 mod callstacks;
 mod chrome;
 mod counters;
@@ -12,6 +13,7 @@ mod proto;
 mod samples;
 mod states;
 mod timeline;
+mod viewer;
 mod waits;
 mod who;
 
@@ -19,58 +21,12 @@ pub(crate) use names::{Names, place_text};
 
 use crate::{Export, Meter, Progress};
 use about::About;
-use counters::Points;
-use event::{Detail, Flow, Slice};
 use samples::Samples;
 use std::io::{self, BufWriter, Write};
 use timeline::Timeline;
-use trace::{CopyKind, DeviceId, Ns};
-use who::{Group, Track, What, Who};
-
-/// A row of a viewer, on which slices nest.
-struct Lane<'a> {
-    group: &'a Group,
-    /// The group's number, from 0.
-    group_at: usize,
-    track: &'a Track,
-    /// The track's position among all tracks.
-    rank: usize,
-    /// The lane's number in its track, from 0; slices that do not nest on the first lane are on others.
-    number: usize,
-    /// The track's number; an invented one for further lanes.
-    tid: i64,
-}
-
-/// A counter of a group.
-struct Counter<'a> {
-    group: &'a Group,
-    /// The group's number, from 0.
-    group_at: usize,
-    name: String,
-    /// Its position among the group's tracks.
-    rank: usize,
-    points: Points,
-}
-
-/// A format for viewers.
-trait View {
-    /// Writes the trace's description and losses; called first.
-    fn about(&mut self, about: &About) -> io::Result<()>;
-    /// Writes a process or a device; called for all of them before any lane.
-    fn group(&mut self, at: usize, group: &Group) -> io::Result<()>;
-    /// Begins the lane of the slices that follow.
-    fn lane(&mut self, lane: &Lane<'_>) -> io::Result<()>;
-    /// Writes a slice of the current lane; it lies within the open slices.
-    fn slice(&mut self, slice: &Slice, detail: &Detail<'_>, names: &Names<'_>) -> io::Result<()>;
-    /// Ends the innermost open slice; `late` are the flows that end there but began after the slice.
-    fn end(&mut self, at: Ns, late: &[Flow]) -> io::Result<()>;
-    /// Writes a counter; called after all lanes.
-    fn counter(&mut self, counter: &Counter<'_>) -> io::Result<()>;
-    /// Writes the places where threads were; called last.
-    fn samples(&mut self, samples: &Samples<'_>, names: &Names<'_>) -> io::Result<()>;
-    /// Ends the output.
-    fn finish(&mut self) -> io::Result<()>;
-}
+use trace::{CopyKind, DeviceId};
+use viewer::{Counter, View};
+use who::{What, Who};
 
 /// Writes a trace in Perfetto's format: a `Trace` message of packets, one sequence of packets per track.
 ///
@@ -154,10 +110,4 @@ fn group_of(trace: &trace::Trace, who: &Who, device: DeviceId) -> Option<usize> 
             _ => None,
         }),
     }
-}
-
-/// The time that viewers show for the trace's 0, ns: viewers accept no negative times.
-fn shift(trace: &trace::Trace) -> Ns {
-    let (first, _) = trace.span().unwrap_or_default();
-    -first.min(0)
 }

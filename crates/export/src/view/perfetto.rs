@@ -8,10 +8,10 @@ use super::about::About;
 use super::callstacks::Callstacks;
 use super::event::{Category, Detail, Flow, Key, Slice, Value};
 use super::names::{Name, Names};
-use super::proto::Message;
+use super::proto::{Message, intern};
 use super::samples::Samples;
+use super::viewer::{Counter, Lane, View};
 use super::who::{Group, What};
-use super::{Counter, Lane, View};
 use std::io::{self, Write};
 use trace::Ns;
 
@@ -272,14 +272,6 @@ impl<W: Write> Perfetto<W> {
 /// Whether this is the first use of an entry in a sequence.
 fn is_new(known: &mut u64, sequence: u64) -> bool {
     std::mem::replace(known, sequence) != sequence
-}
-
-/// Adds an interned entry: all kinds have their number in field 1 and their text in field 2.
-pub(super) fn intern(interned: &mut Message, kind: u32, iid: u64, text: &str) {
-    interned.message(kind, |entry| {
-        entry.uint(1, iid);
-        entry.text(2, text);
-    });
 }
 
 impl<W: Write> View for Perfetto<W> {

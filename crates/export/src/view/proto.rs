@@ -86,6 +86,14 @@ impl Message {
     }
 }
 
+/// Adds an interned entry: all kinds have their number in field 1 and their text in field 2.
+pub(super) fn intern(interned: &mut Message, kind: u32, iid: u64, text: &str) {
+    interned.message(kind, |entry| {
+        entry.uint(1, iid);
+        entry.text(2, text);
+    });
+}
+
 #[cfg(test)]
 mod tests {
     use super::Message;

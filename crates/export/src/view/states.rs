@@ -1,8 +1,8 @@
 //! Activity of threads, as slices on a track below each thread.
 
+use super::buckets::Buckets;
 use super::event::{Category, Detail, Key, Value};
 use super::names::{Name, Names};
-use super::timeline::Buckets;
 use rustc_hash::FxHashMap;
 use trace::{State, StateId, Sym, ThreadId, ThreadState, Trace};
 

@@ -1,9 +1,9 @@
 //! Waits for locks that are not CUDA's, and the moments at which other threads held or released them. Waits for CUDA's
 //! locks are drawn as losses.
 
+use super::buckets::Buckets;
 use super::event::{Category, Detail, Flow, Key, Value};
 use super::names::{Name, Names};
-use super::timeline::Buckets;
 use trace::{LockKind, Ns, ThreadId, Trace, Wait, WaitId};
 
 /// The other waits of a trace by thread, and the marks on the threads that they waited for.
