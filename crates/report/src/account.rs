@@ -5,7 +5,7 @@ use crate::layout::{elide, width};
 use crate::page::Page;
 use crate::style::Role;
 use crate::units;
-use explain::{AccountPart, Accounts, Confidence, HeldBack, Place};
+use explain::Accounts;
 
 /// Bars of GPUs and of threads that are drawn; the others are only counted.
 const GPUS: usize = 3;
@@ -127,32 +127,10 @@ fn level(share: f64) -> char {
     }
 }
 
-/// Stream that waited most, and the stream for which it waited: `stream 14 behind stream 13, possible`.
-pub(crate) fn behind(held: &HeldBack) -> String {
-    let pair = held.streams.first().map(|pair| match pair.behind {
-        Some(behind) => format!("stream {} behind stream {behind}", pair.stream),
-        None => format!("stream {}", pair.stream),
-    });
-    let doubt = (held.part.confidence == Confidence::Possible).then(|| "possible".to_owned());
-    pair.into_iter().chain(doubt).collect::<Vec<_>>().join(", ")
-}
-
-/// Where most of a part's time passed: `serve.py:17 one`, else the calls in or before which it did.
-pub(crate) fn place(part: &AccountPart) -> String {
-    let named = |place: &Place| match place.line {
-        0 => format!("{} {}", place.function, place.file),
-        line => format!("{}:{line} {}", place.file, place.function),
-    };
-    match part.places.first() {
-        Some(place) => named(place).trim_end().to_owned(),
-        None => part.calls.join(", "),
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-    use explain::{Cause, ThreadAccount};
+    use explain::{AccountPart, Cause, ThreadAccount};
 
     #[test]
     fn a_share_has_a_level() {

@@ -1,11 +1,13 @@
 //! The accounts of GPUs and threads as bars in words: for outputs that draw them.
 
-use crate::account::{self, behind};
 use crate::escape::visible;
+use crate::groups::{groups, united};
 use crate::layout::elide;
-use crate::stats::accounts::{groups, united};
+use crate::place;
 use crate::units;
-use explain::{AccountPart, Accounts, Cause, GpuAccount, HeldBack, StreamAccount, ThreadAccount, WaitPart};
+use explain::{
+    AccountPart, Accounts, Cause, Confidence, GpuAccount, HeldBack, StreamAccount, ThreadAccount, WaitPart,
+};
 use trace::Ns;
 
 /// Longest name of threads and longest place, columns: longer ones are cut in the middle, because each part repeats them.
@@ -136,7 +138,17 @@ pub fn streams(accounts: &Accounts) -> Vec<Bar> {
 
 /// Where most of a part's time passed: `train.py:42 step`, or calls; empty if unknown.
 pub fn place(part: &AccountPart) -> String {
-    cut(&account::place(part), PLACE)
+    cut(&place::of_part(part), PLACE)
+}
+
+/// Stream that waited most, and the stream for which it waited: `stream 14 behind stream 13, possible`.
+pub(crate) fn behind(held: &HeldBack) -> String {
+    let pair = held.streams.first().map(|pair| match pair.behind {
+        Some(behind) => format!("stream {} behind stream {behind}", pair.stream),
+        None => format!("stream {}", pair.stream),
+    });
+    let doubt = (held.part.confidence == Confidence::Possible).then(|| "possible".to_owned());
+    pair.into_iter().chain(doubt).collect::<Vec<_>>().join(", ")
 }
 
 fn of_part(own: &AccountPart, span: Ns) -> BarPart {

@@ -2,9 +2,9 @@
 
 use crate::escape::visible;
 use crate::explanation::place_text;
+use crate::place::short;
 use crate::table::{Align, Table};
 use crate::units;
-use crate::verdict::short;
 use explain::{FailedCalls, Place};
 
 /// `2,448 of 5,382 × cudaLaunchKernel failed: cudaErrorInvalidResourceHandle (400) at qcu.cu:12; 3 calls failed in 2 other

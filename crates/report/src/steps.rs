@@ -3,8 +3,8 @@
 use crate::escape::visible;
 use crate::layout::{hang, shorten};
 use crate::page::Page;
+use crate::place::short;
 use crate::units;
-use crate::verdict::short;
 use explain::{AccountPart, Refusal, SlowStep, StepSource, Steps};
 use trace::Ns;
 

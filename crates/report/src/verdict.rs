@@ -2,28 +2,20 @@
 
 mod costs;
 mod start_up;
+mod threshold;
 
-use crate::escape::visible;
-use crate::layout::{elide, shorten, wrap};
+pub(crate) use costs::knows_costs;
+pub(crate) use threshold::{SMALL, least};
+
+use crate::layout::{shorten, wrap};
 use crate::units;
 use costs::costs;
-use explain::{Cause, Explanation, Finding, GpuAccount, Place, Refusal};
+use explain::{Explanation, GpuAccount, Refusal};
+use threshold::{SMALL_OF_BUSY, is_busy};
 use trace::Ns;
-
-/// Part of its time, in percent, from which on a GPU that is busy is held up by nobody on the host.
-const BUSY: Ns = 95;
-
-/// Smallest part of the GPUs' time that matters, 0 to 1.
-pub(crate) const SMALL: f64 = 0.01;
-
-/// Like [`SMALL`], but where all GPUs are busy: no more can be idle, and so only what holds them back.
-const SMALL_OF_BUSY: f64 = 0.05;
 
 /// Columns before the further lines of a sentence.
 const INDENT: usize = 4;
-
-/// Longest place, columns.
-const PLACE: usize = 40;
 
 /// The verdict in one paragraph, with names escaped.
 pub fn verdict(explanation: &Explanation) -> String {
@@ -203,15 +195,6 @@ fn time(gpu: &GpuAccount, explanation: &Explanation) -> String {
     }
 }
 
-pub(crate) fn is_busy(gpu: &GpuAccount) -> bool {
-    gpu.busy_ns * 100 >= gpu.working_ns() * BUSY
-}
-
-/// The smallest part of the GPUs' time that a finding must cost to matter, 0 to 1.
-pub(crate) fn least(gpus: &[GpuAccount]) -> f64 {
-    if !gpus.is_empty() && gpus.iter().all(is_busy) { SMALL_OF_BUSY } else { SMALL }
-}
-
 fn idle(gpu: &GpuAccount) -> Ns {
     gpu.working_ns() - gpu.busy_ns
 }
@@ -227,35 +210,4 @@ fn matters(held: Ns, gpu: &GpuAccount) -> bool {
 /// A part of a GPU's time after start-up.
 fn share(ns: Ns, gpu: &GpuAccount) -> f64 {
     ns as f64 / gpu.working_ns().max(1) as f64
-}
-
-/// `serve.py:17`, or the function without a line.
-pub(crate) fn short(place: &Place) -> String {
-    let text = match (place.file.rsplit('/').next().unwrap_or(""), place.line) {
-        ("", _) => place.function.clone(),
-        (file, 0) => format!("{} {file}", place.function),
-        (file, line) => format!("{file}:{line}"),
-    };
-    visible(&elide(&text, PLACE)).into_owned()
-}
-
-/// Longest name of a function below a place, columns.
-const FUNCTION: usize = 32;
-
-/// ` → adam.py:545 _single_tensor_adam`, ` → torch.save`, or ` → DataLoader → data.py:9 Images.__getitem__` of its workers: who does what is
-/// done at a finding's place; empty if nobody knows.
-pub(crate) fn below(finding: &Finding) -> String {
-    let name = |place: &Place| {
-        let function = crate::short::fit(&[&place.function], FUNCTION).pop().unwrap_or_default();
-        let file = place.file.rsplit('/').next().unwrap_or("");
-        let at = if place.line > 0 { format!("{file}:{}", place.line) } else { file.to_owned() };
-        let parts = [visible(&at).into_owned(), visible(&function).into_owned()];
-        let parts: Vec<String> = parts.into_iter().filter(|text| !text.is_empty()).collect();
-        format!(" → {}", parts.join(" "))
-    };
-    let inner: String = finding.inner.iter().map(name).collect();
-    let work = Some(finding.work).filter(|work| !work.is_empty());
-    let work = work.map_or(String::new(), |work| format!(" → {work}"));
-    // The loader's workers are behind it.
-    if finding.cause == Cause::DataLoading { format!("{work}{inner}") } else { format!("{inner}{work}") }
 }

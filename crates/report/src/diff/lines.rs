@@ -1,7 +1,7 @@
 //! The parts of a comparison that text and Markdown share: sections of lines, each a label and four figures.
 
 use crate::escape::visible;
-use crate::{account, explanation, steps, units};
+use crate::{explanation, place, steps, units};
 use explain::diff::{
     AccountChange, Change, Diff, FindingChange, FindingState, GpuChange, Row, ThreadsChange, What,
 };
@@ -120,7 +120,7 @@ fn row(row: &Row) -> Line {
         What::Cause(cause) => {
             let (places, calls) = (place.into_iter().collect(), vec![row.call.clone()]);
             let part = AccountPart { cause, ns: 0, places, calls, finding: None, spent: Vec::new() };
-            visible(&account::place(&part)).into_owned()
+            visible(&place::of_part(&part)).into_owned()
         }
     };
     let (cause, short) = (row.what.id().to_owned(), of(row.place.as_ref().map(without_folders)));

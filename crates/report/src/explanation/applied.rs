@@ -1,7 +1,7 @@
 //! The lines that apply a fix, with the program's own line that they change.
 
 use crate::escape::visible;
-use crate::verdict::short;
+use crate::place::short;
 use explain::{Explanation, Finding, Fix, Form, Place};
 
 /// The lines that apply a fix of a finding.

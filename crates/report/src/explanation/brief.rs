@@ -1,14 +1,14 @@
 //! A finding in a few lines of a terminal. `--all` shows it in full.
 
+use super::paragraph::{HANGING, INDENT, is_unknown, list, painted_verdict};
 use super::sentence::spoken;
-use super::text::{HANGING, INDENT, is_unknown, list, painted_verdict};
 use super::{gain, phrases};
 use crate::escape::visible;
 use crate::layout::{cut, elide, width, wrap};
 use crate::page::Page;
+use crate::place::{below, short};
 use crate::style::Role;
 use crate::units;
-use crate::verdict::{below, short};
 use explain::{Finding, Fix, Gains};
 
 /// Most lines of a fix with what it is; without room for that, its name alone.

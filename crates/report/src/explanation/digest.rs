@@ -1,7 +1,8 @@
 //! A short explanation: only the first findings.
 
+use super::phrases;
+use super::size::by_size;
 use super::text::{briefly, first_lines};
-use super::{by_size, phrases};
 use crate::header;
 use crate::layout::wrap;
 use crate::page::Page;

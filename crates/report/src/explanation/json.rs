@@ -1,8 +1,8 @@
 //! The serialized form of an explanation. Its names are a contract: `docs/schema/explain.json`.
 
-use super::any_matters;
 use super::applied::Applied;
 use super::sentence::{detail, sentence};
+use super::size::any_matters;
 use explain::{
     Accounts, Cause, ChainLink, Confidence, Evidence, Example, Explanation, FailedCalls, Finding, Fix,
     Framework, Gain, NoGains, Overlap, Party, Pauses, Phase, Place, Steps, Summary, TreeRow, Verdict, Waiter,

@@ -1,15 +1,16 @@
 //! Findings for an issue or a merge request.
 
 use super::applied::Applied;
-use super::{by_size, gain, phrases};
+use super::size::by_size;
+use super::{gain, phrases};
 use crate::escape;
 use crate::failed;
 use crate::header;
 use crate::overlap;
+use crate::place::below;
 use crate::steps;
 use crate::table::{Align, Table};
 use crate::units;
-use crate::verdict::below;
 use explain::{Explanation, Finding, Fix, Nature, Party, Place};
 
 /// An explanation as headings, a table and lists; with `all` the small findings are in full, too.

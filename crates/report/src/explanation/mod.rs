@@ -6,8 +6,10 @@ mod digest;
 mod gain;
 mod json;
 mod markdown;
+mod paragraph;
 mod phrases;
 mod sentence;
+mod size;
 mod text;
 mod words;
 
@@ -25,8 +27,7 @@ pub use phrases::place as place_text;
 pub(crate) use phrases::when;
 
 use crate::page::Page;
-use crate::verdict;
-use explain::{Explanation, Finding};
+use explain::Finding;
 
 /// A finding in one line, with names escaped:
 /// `driver-lock · likely: thread 7 lost 1,163 ms (94 % of its time) in 25 × cudaLaunchKernel; waits for thread 8 in cudaMemcpyAsync`.
@@ -35,54 +36,4 @@ pub fn line(finding: &Finding, many_processes: bool) -> String {
     let holder = finding.holder.as_ref().map(|holder| phrases::party(holder, many_processes, Page::WIDEST));
     let holder = holder.map_or(String::new(), |holder| format!("; waits for {holder}"));
     format!("{verdict}: {sentence}{holder}")
-}
-
-/// Number of findings that are printed in full if all are small.
-const AT_LEAST: usize = 3;
-
-/// Most findings that are printed in full.
-const AT_MOST: usize = 7;
-
-/// The findings that get a paragraph, and those too small for one.
-///
-/// A finding is small if it costs the GPUs less than a hundredth of their time. Where that is not known, it is small if it
-/// is less than a thousandth of the time in slow calls and waits; if all are, the first [`AT_LEAST`] get a paragraph. Where only some calls
-/// are selected, one that has a hundredth of their time is not small, whatever the GPUs lose by it.
-fn by_size(explanation: &Explanation, all: bool) -> (Vec<&Finding>, Vec<&Finding>) {
-    let findings = &explanation.findings;
-    if all {
-        return (findings.iter().collect(), Vec::new());
-    }
-    let spent = [explanation.slow_call_ns, explanation.short_wait_ns, explanation.outside_wait_ns];
-    let threshold: trace::Ns = spent.iter().map(|time| time / 1_000).sum();
-    let is_selection = explanation.chosen_calls < explanation.trace.calls;
-    let (mut large, mut small): (Vec<_>, Vec<_>) = match knows_costs(explanation) {
-        true => {
-            let least = verdict::least(&explanation.accounts.gpus);
-            let of_selected = |finding: &Finding| is_selection && finding.lost_ns / 10 >= threshold.max(1);
-            findings.iter().partition(|finding| finding.cost_share >= least || of_selected(finding))
-        }
-        false => findings.iter().partition(|finding| finding.lost_ns >= threshold),
-    };
-    // In the verdict's order, as far as it names them.
-    let named: Vec<_> =
-        verdict::verdict_lines(explanation).into_iter().filter_map(|line| line.finding).collect();
-    let position = |finding: &&Finding| named.iter().position(|id| *id == finding.id).unwrap_or(named.len());
-    large.sort_by_key(position);
-    if large.is_empty() && !knows_costs(explanation) {
-        large = small.drain(..AT_LEAST.min(small.len())).collect();
-    }
-    small.splice(..0, large.drain(AT_MOST.min(large.len())..));
-    (large, small)
-}
-
-/// Whether any finding costs the GPUs enough to be worth acting on; all do where that is not known.
-fn any_matters(explanation: &Explanation) -> bool {
-    let costs = |finding: &Finding| finding.cost_share >= verdict::SMALL;
-    !knows_costs(explanation) || explanation.findings.iter().any(costs)
-}
-
-/// Whether the findings rank by what they cost the GPUs.
-pub(crate) fn knows_costs(explanation: &Explanation) -> bool {
-    explanation.accounts.refused.is_none() && !explanation.accounts.gpus.is_empty()
 }

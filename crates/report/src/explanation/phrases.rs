@@ -3,9 +3,9 @@
 use super::sentence::{detail, lock, spoken};
 use crate::escape::visible;
 use crate::layout::{elide, width};
+use crate::place::short as short_place;
 use crate::short::{self, Level};
 use crate::units;
-use crate::verdict::short as short_place;
 use explain::{
     Cause, ChainLink, Detail, Example, Explanation, Finding, Nature, Party, Phase, Place, TreeRow,
 };

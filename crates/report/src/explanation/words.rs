@@ -1,6 +1,7 @@
 //! Findings in words, without a layout: for outputs with their own layout.
 
-use super::{by_size, gain, phrases};
+use super::size::by_size;
+use super::{gain, phrases};
 use crate::{failed, header, overlap, units};
 use explain::{Explanation, Finding, Nature, Party, Place, Summary};
 
@@ -114,7 +115,7 @@ pub fn words(finding: &Finding, trace: &Summary) -> Words {
         add("why", finding.why.to_owned(), &[]);
     }
     add("where", String::new(), &finding.places);
-    let below = crate::verdict::below(finding);
+    let below = crate::place::below(finding);
     add("below", below.trim_start_matches([' ', '→']).to_owned(), &[]);
     Words {
         sentence: phrases::sentence(finding, many_processes),

@@ -1,9 +1,10 @@
 //! The listing of host calls.
 
 use super::cell::{Cell, nonzero};
+use super::format::Format;
+use super::order::Order;
 use super::write::Align::{Left, Right};
 use super::write::Column;
-use super::{Format, Order};
 use crate::escape::Names;
 use crate::labels::{self, Chosen, OpName};
 use std::collections::BTreeMap;

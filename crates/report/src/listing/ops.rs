@@ -2,9 +2,10 @@
 
 use super::calls::op_names;
 use super::cell::{Cell, nonzero};
+use super::format::Format;
+use super::order::{Order, Sort};
 use super::write::Align::{Left, Right};
 use super::write::Column;
-use super::{Format, Order, Sort};
 use crate::labels::{Chosen, OpName};
 use std::collections::BTreeMap;
 use trace::{MemoryKind, OpKind, Selection, Trace};

@@ -1,7 +1,7 @@
 //! Writing rows of cells in one of the three forms.
 
-use super::Format;
 use super::cell::Cell;
+use super::format::Format;
 use crate::layout::{elide, width};
 pub(super) use crate::table::Align;
 use std::io::{self, BufWriter, Write};

@@ -1,7 +1,8 @@
 //! Bars: one value per name.
 
 use super::canvas::{Anchor, COLOURS, Canvas, GRID, HEAD, INK, LABEL, MARGIN, SMALL, SOFT, text_width};
-use super::{Bars, scale};
+use super::chart::Bars;
+use super::scale;
 
 const PLOT_WIDTH: f64 = 460.0;
 /// Distance from one bar to the next.

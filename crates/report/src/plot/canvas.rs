@@ -1,6 +1,6 @@
 //! The SVG document that plots write to.
 
-use super::Plot;
+use super::chart::Plot;
 use crate::escape::visible;
 use crate::layout;
 use std::fmt::Write;

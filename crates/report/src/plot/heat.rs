@@ -1,7 +1,8 @@
 //! Heat maps: one value per pair of names.
 
 use super::canvas::{Anchor, Canvas, Font, HEAD, LABEL, MARGIN, Paint, SMALL, SOFT, text_width};
-use super::{Heat, Shade, scale};
+use super::chart::{Heat, Shade};
+use super::scale;
 
 const CELL: (f64, f64) = (64.0, 24.0);
 /// Room between two groups of columns.

@@ -1,7 +1,8 @@
 //! Lanes: what happened when, in panels one below the other on one scale of time.
 
 use super::canvas::{Anchor, Canvas, Font, GRID, HEAD, INK, LABEL, MARGIN, Paint, SMALL, SOFT, text_width};
-use super::{Lanes, Look, Panel, Span, scale};
+use super::chart::{Lanes, Look, Panel, Span};
+use super::scale;
 use crate::units;
 
 const PLOT_WIDTH: f64 = 820.0;

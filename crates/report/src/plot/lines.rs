@@ -1,7 +1,8 @@
 //! Line charts: a value over a number that varies.
 
 use super::canvas::{Anchor, COLOURS, Canvas, GRID, HEAD, LABEL, MARGIN, Paint, SMALL, SOFT, text_width};
-use super::{Lines, Point, Series, scale};
+use super::chart::{Lines, Point, Series};
+use super::scale;
 
 const PLOT_WIDTH: f64 = 560.0;
 const PLOT_HEIGHT: f64 = 360.0;

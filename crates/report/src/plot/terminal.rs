@@ -1,6 +1,6 @@
 //! Plots in a terminal.
 
-use super::{Heat, Shade};
+use super::chart::{Heat, Shade};
 use crate::escape::visible;
 use crate::layout::{elide, width};
 use crate::page::Page;

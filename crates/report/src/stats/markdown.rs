@@ -1,7 +1,8 @@
 //! Summary tables for an issue or a merge request.
 
 use super::Stats;
-use super::text::{Top, copies, copies_title, device_title, further, host_title, overlapping, rest, table};
+use super::text::{copies, copies_title, device_title, further, host_title, overlapping, rest, table};
+use super::top::Top;
 use crate::escape;
 use crate::header;
 use crate::overlap;

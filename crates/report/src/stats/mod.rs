@@ -3,7 +3,7 @@
 //! With a time window, only time inside it counts: events that reach out of it are cut. (Copies
 //! in the table of copies are not, as half a copy has no size.)
 
-pub(crate) mod accounts;
+mod accounts;
 mod build;
 mod first;
 mod intervals;
@@ -11,10 +11,12 @@ mod markdown;
 mod ranges;
 mod short;
 mod text;
+mod top;
 
 pub use build::build;
 pub use markdown::markdown;
-pub use text::{Top, copies_title, device_title, host_title, text};
+pub use text::{copies_title, device_title, host_title, text};
+pub use top::Top;
 
 use explain::{Accounts, FailedCalls, Overlap, Summary};
 use serde::Serialize;

@@ -1,5 +1,6 @@
 //! Summary tables for a terminal.
 
+use super::top::{Further, Top, Weight, more};
 use super::{Copies, Device, First, Host, RangeRow, Row, Short, Stats, accounts};
 use crate::escape::visible;
 use crate::layout::{hang, width};
@@ -96,44 +97,6 @@ pub(super) fn overlapping(stats: &Stats) -> Option<String> {
     let whole = if stats.devices.len() > 1 { String::from("the GPUs' time") } else { whole(stats) };
     let share = units::percent_two_decimals(share);
     Some(format!("Rows overlap: they add up to {share} of {whole}, because operations ran at the same time"))
-}
-
-/// How many rows a table has.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
-pub enum Top {
-    /// Rows that matter: ten, and all with a thousandth of the time.
-    #[default]
-    Relevant,
-    /// So many.
-    First(usize),
-    /// All.
-    All,
-}
-
-impl Top {
-    /// The rows to show, and the others.
-    pub(super) fn split<T: Weight>(self, rows: &[T]) -> (&[T], &[T]) {
-        const ALWAYS: usize = 10;
-        /// A line that stands for fewer rows gains nothing.
-        const WORTH: usize = 3;
-        let shown = match self {
-            Top::All => rows.len(),
-            Top::First(most) => most,
-            Top::Relevant => {
-                let whole: Ns = rows.iter().map(T::weight).sum();
-                let relevant = rows.iter().rposition(|row| row.weight() >= whole / 1000);
-                let shown = relevant.map_or(0, |last| last + 1).max(ALWAYS);
-                if rows.len() < shown + WORTH { rows.len() } else { shown }
-            }
-        };
-        rows.split_at(shown.min(rows.len()))
-    }
-}
-
-/// A row that matters as much as its time.
-pub(super) trait Weight {
-    /// Time, ns.
-    fn weight(&self) -> Ns;
 }
 
 impl Weight for Row {
@@ -286,9 +249,6 @@ pub(super) fn copies(copies: &[Copies]) -> Table {
     table
 }
 
-/// A further table: its title, its rows, and how many it leaves out.
-pub(super) type Further = (&'static str, Table, String);
-
 /// The tables below those of calls, operations and copies, as far as they have rows.
 pub(super) fn further(stats: &Stats, top: Top) -> impl Iterator<Item = Further> {
     let tables = [
@@ -382,12 +342,4 @@ fn short(rows: &[Short], top: Top) -> Option<Further> {
     }
     (!rows.is_empty())
         .then(|| ("Short calls and waits, which are counted and not listed", table, more(others)))
-}
-
-/// `and 33 more`
-pub(super) fn more<T>(others: &[T]) -> String {
-    match others.len() {
-        0 => String::new(),
-        number => format!("and {} more\n", units::count(number as u64)),
-    }
 }

@@ -1,8 +1,9 @@
 //! Largest losses of the GPUs' time, a line each.
 
-use super::{SMALL, SMALL_OF_BUSY, below, least, short};
+use super::threshold::{SMALL, SMALL_OF_BUSY, least};
 use crate::escape::visible;
 use crate::layout::{cut, elide, width};
+use crate::place::{below, short};
 use crate::units;
 use explain::{Cause, Explanation, Finding, Fix, GpuAccount, Phase, Place};
 use trace::Ns;
@@ -58,7 +59,7 @@ pub(super) fn costs(explanation: &Explanation) -> Vec<Cost> {
     if explanation.accounts.refused.is_some() {
         return Vec::new();
     }
-    let knows_costs = crate::explanation::knows_costs(explanation);
+    let knows_costs = knows_costs(explanation);
     let least = least(&explanation.accounts.gpus);
     let findings: Vec<&Finding> = explanation.findings.iter().collect();
     let (once, again): (Vec<&Finding>, Vec<&Finding>) =
@@ -93,6 +94,11 @@ pub(super) fn costs(explanation: &Explanation) -> Vec<Cost> {
         costs.insert(if last { costs.len() } else { smaller.unwrap_or(costs.len()) }, once);
     }
     costs
+}
+
+/// Whether the findings rank by what they cost the GPUs.
+pub(crate) fn knows_costs(explanation: &Explanation) -> bool {
+    explanation.accounts.refused.is_none() && !explanation.accounts.gpus.is_empty()
 }
 
 /// Orders causes by cost, and those of about equal costs by what mending them gains.

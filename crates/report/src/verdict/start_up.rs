@@ -1,7 +1,7 @@
 //! The start-up: the time before a program repeats anything.
 
-use super::short;
 use crate::escape::visible;
+use crate::place::short;
 use crate::units;
 use explain::{AccountPart, Spent, StartUp};
 use trace::Ns;

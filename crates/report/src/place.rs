@@ -1,0 +1,52 @@
+//! A source place in a sentence: `serve.py:17`, and the functions below it.
+
+use crate::escape::visible;
+use crate::layout::elide;
+use crate::short::fit;
+use explain::{AccountPart, Cause, Finding, Place};
+
+/// Longest place, columns.
+const PLACE: usize = 40;
+
+/// `serve.py:17`, or the function without a line.
+pub(crate) fn short(place: &Place) -> String {
+    let text = match (place.file.rsplit('/').next().unwrap_or(""), place.line) {
+        ("", _) => place.function.clone(),
+        (file, 0) => format!("{} {file}", place.function),
+        (file, line) => format!("{file}:{line}"),
+    };
+    visible(&elide(&text, PLACE)).into_owned()
+}
+
+/// Longest name of a function below a place, columns.
+const FUNCTION: usize = 32;
+
+/// ` → adam.py:545 _single_tensor_adam`, ` → torch.save`, or ` → DataLoader → data.py:9 Images.__getitem__` of its workers: who does what is
+/// done at a finding's place; empty if nobody knows.
+pub(crate) fn below(finding: &Finding) -> String {
+    let name = |place: &Place| {
+        let function = fit(&[&place.function], FUNCTION).pop().unwrap_or_default();
+        let file = place.file.rsplit('/').next().unwrap_or("");
+        let at = if place.line > 0 { format!("{file}:{}", place.line) } else { file.to_owned() };
+        let parts = [visible(&at).into_owned(), visible(&function).into_owned()];
+        let parts: Vec<String> = parts.into_iter().filter(|text| !text.is_empty()).collect();
+        format!(" → {}", parts.join(" "))
+    };
+    let inner: String = finding.inner.iter().map(name).collect();
+    let work = Some(finding.work).filter(|work| !work.is_empty());
+    let work = work.map_or(String::new(), |work| format!(" → {work}"));
+    // The loader's workers are behind it.
+    if finding.cause == Cause::DataLoading { format!("{work}{inner}") } else { format!("{inner}{work}") }
+}
+
+/// Where most of a part's time passed: `serve.py:17 one`, else the calls in or before which it did.
+pub(crate) fn of_part(part: &AccountPart) -> String {
+    let named = |place: &Place| match place.line {
+        0 => format!("{} {}", place.function, place.file),
+        line => format!("{}:{line} {}", place.file, place.function),
+    };
+    match part.places.first() {
+        Some(place) => named(place).trim_end().to_owned(),
+        None => part.calls.join(", "),
+    }
+}

@@ -1,0 +1,22 @@
+//! Thresholds of the verdict: the share of time from which on a GPU is busy, and from which on a loss matters.
+
+use explain::GpuAccount;
+use trace::Ns;
+
+/// Part of its time, in percent, from which on a GPU that is busy is held up by nobody on the host.
+const BUSY: Ns = 95;
+
+/// Smallest part of the GPUs' time that matters, 0 to 1.
+pub(crate) const SMALL: f64 = 0.01;
+
+/// Like [`SMALL`], but where all GPUs are busy: no more can be idle, and so only what holds them back.
+pub(super) const SMALL_OF_BUSY: f64 = 0.05;
+
+pub(super) fn is_busy(gpu: &GpuAccount) -> bool {
+    gpu.busy_ns * 100 >= gpu.working_ns() * BUSY
+}
+
+/// The smallest part of the GPUs' time that a finding must cost to matter, 0 to 1.
+pub(crate) fn least(gpus: &[GpuAccount]) -> f64 {
+    if !gpus.is_empty() && gpus.iter().all(is_busy) { SMALL_OF_BUSY } else { SMALL }
+}
