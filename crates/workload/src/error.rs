@@ -38,6 +38,9 @@ impl Error {
     }
 }
 
+/// The result of a check.
+pub(crate) type Checked = Result<(), Problem>;
+
 /// A problem that a check found.
 #[derive(Debug)]
 pub(crate) struct Problem {

@@ -1,8 +1,9 @@
 //! Each call by itself: kinds of memory, contexts, sizes.
 
+use super::kernels;
 use super::surroundings::{Surroundings, memory_words};
 use super::walk::At;
-use super::{Checked, kernels};
+use crate::error::Checked;
 use crate::model::*;
 
 /// The most blocks a grid has in x (CUDA C++ Programming Guide, "Technical Specifications per Compute Capability").

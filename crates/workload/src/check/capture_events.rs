@@ -3,9 +3,8 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::Checked;
 use super::walk::{self, At};
-use crate::error::Part;
+use crate::error::{Checked, Part};
 use crate::model::*;
 
 /// Checks the events that only one thread records: of others the last record is unknown.

@@ -6,8 +6,8 @@
 
 use std::collections::BTreeMap;
 
-use super::Checked;
 use super::walk::At;
+use crate::error::Checked;
 use crate::model::*;
 
 /// Checks one step, if it is a capture.

@@ -1,7 +1,7 @@
 //! The arguments of each kernel.
 
-use super::Checked;
 use super::surroundings::Surroundings;
+use crate::error::Checked;
 use crate::model::*;
 
 /// The side of the matrix product's tiles.

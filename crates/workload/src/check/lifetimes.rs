@@ -5,9 +5,8 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::Checked;
 use super::walk::{At, Name, names};
-use crate::error::{Part, Place, Problem};
+use crate::error::{Checked, Part, Place, Problem};
 use crate::model::*;
 
 /// Checks the things of every process.

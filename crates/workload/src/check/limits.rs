@@ -1,8 +1,7 @@
 //! Limits of counts, and of sums that must fit in outcomes and traces.
 
-use super::Checked;
 use super::walk;
-use crate::error::{List, Part, Place, Problem};
+use crate::error::{Checked, List, Part, Place, Problem};
 use crate::model::*;
 
 /// The most threads a workload may have, in all its processes.

@@ -16,15 +16,12 @@ mod references;
 mod surroundings;
 mod walk;
 
-use crate::error::{Error, Problem};
+use crate::error::{Checked, Error};
 use crate::model::Workload;
 
 pub(crate) use barriers::parties;
 pub use limits::{MOST_CALLS, MOST_CONNECTIONS, MOST_THREADS};
 pub use references::DEEPEST;
-
-/// The result of a check.
-type Checked = Result<(), Problem>;
 
 impl Workload {
     /// Checks that a runner can run it.

@@ -2,9 +2,8 @@
 
 use std::collections::BTreeMap;
 
-use super::Checked;
 use super::walk::{self, At, Name};
-use crate::error::{List, Place, Problem};
+use crate::error::{Checked, List, Place, Problem};
 use crate::model::*;
 
 /// The deepest nesting of steps in loops and captures.

@@ -1,7 +1,7 @@
 //! The surroundings of a step: what it may use, and errors at its place.
 
-use super::Checked;
 use super::walk::At;
+use crate::error::Checked;
 use crate::model::*;
 
 /// The surroundings of a step.

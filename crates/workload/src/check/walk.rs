@@ -1,7 +1,6 @@
 //! Going through the steps of threads.
 
-use super::Checked;
-use crate::error::{Part, Place, Problem};
+use crate::error::{Checked, Part, Place, Problem};
 use crate::model::*;
 
 /// Where a walk is.

@@ -5,6 +5,7 @@ mod processes;
 mod read;
 mod scope;
 mod steps;
+mod words;
 mod write;
 
 use toml::de::DeTable;
@@ -13,8 +14,9 @@ use crate::check;
 use crate::error::Error;
 use crate::model::*;
 use lines::Lines;
-use read::{Fail, Read, Table, instead};
+use read::{Fail, Read, Table};
 use scope::Names;
+use words::{AFFINITIES, LOADINGS, SCHEDULES, named};
 
 impl Workload {
     /// Reads a Workload from its text form, and checks it. `file` is the name of the text in errors.
@@ -62,35 +64,6 @@ fn read(text: &[u8]) -> Read<(Workload, Lines)> {
 
 const KEYS: [&str; 8] =
     ["name", "mps", "connections", "schedule", "affinity", "module-loading", "barriers", "process"];
-
-/// Ways in which threads wait for a device, by name.
-const SCHEDULES: [(&str, Schedule); 4] = [
-    ("auto", Schedule::Auto),
-    ("spin", Schedule::Spin),
-    ("yield", Schedule::Yield),
-    ("blocking", Schedule::Blocking),
-];
-
-/// Processors of threads, by name.
-const AFFINITIES: [(&str, Affinity); 2] = [("any", Affinity::Any), ("node", Affinity::Node)];
-
-/// Times of loading, by name.
-const LOADINGS: [(&str, Loading); 2] = [("lazy", Loading::Lazy), ("eager", Loading::Eager)];
-
-/// The value of a named key.
-fn named<T: Copy>(table: &Table<'_>, key: &str, known: &[(&str, T)]) -> Read<Option<T>> {
-    let Some(field) = table.get(key) else { return Ok(None) };
-    let name = field.text()?;
-    let value = known.iter().find(|(own, _)| *own == name).map(|(_, value)| *value);
-    let names = || known.iter().map(|(own, _)| *own).collect::<Vec<_>>();
-    let unknown = || field.fail(format!("there is no {key} {name:?}{}", instead(name, &names())));
-    value.map(Some).ok_or_else(unknown)
-}
-
-/// The name of a value.
-fn name_of<T: PartialEq>(known: &'static [(&'static str, T)], value: &T) -> &'static str {
-    known.iter().find(|(_, own)| own == value).expect("every value has a name").0
-}
 
 fn workload(table: Table<'_>) -> Read<(Workload, Lines)> {
     let mut workload = Workload::new(table.need("name")?.text()?);

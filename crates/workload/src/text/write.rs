@@ -3,7 +3,7 @@
 use std::fmt::Write;
 
 use super::processes::{MEMORIES, STREAM_KINDS};
-use super::{AFFINITIES, LOADINGS, SCHEDULES, name_of};
+use super::words::{AFFINITIES, LOADINGS, SCHEDULES, name_of};
 use crate::error::Part;
 use crate::model::*;
 

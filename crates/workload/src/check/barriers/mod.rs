@@ -6,8 +6,8 @@
 mod meetings;
 mod order;
 
-use super::{Checked, walk};
-use crate::error::{Part, Place, Problem};
+use super::walk;
+use crate::error::{Checked, Part, Place, Problem};
 use crate::model::*;
 use meetings::{Counts, ThreadMeetings, counted, name};
 use order::Order;

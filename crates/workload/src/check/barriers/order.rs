@@ -4,9 +4,8 @@
 //! Rounds that would only repeat what came before are skipped: when all threads are where they were before, except for the
 //! remaining rounds of some of their loops, the same happens again until one of these loops is in its last round.
 
-use super::super::Checked;
 use super::meetings::{Meeting, ThreadMeetings, counted, name};
-use crate::error::{Place, Problem};
+use crate::error::{Checked, Place, Problem};
 use crate::model::*;
 
 /// The most meetings to execute, without those in skipped rounds.
