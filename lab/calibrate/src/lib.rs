@@ -15,6 +15,7 @@
 
 mod bench;
 mod draft;
+mod error;
 #[cfg(target_os = "linux")]
 mod gpus;
 mod measure;
@@ -25,24 +26,9 @@ mod text;
 
 pub use bench::{Bench, Facts, Ran, Simulated};
 pub use draft::Calibrated;
+pub use error::Error;
 #[cfg(target_os = "linux")]
 pub use gpus::Gpu;
-
-/// Why there is no model.
-#[derive(Debug, thiserror::Error)]
-pub enum Error {
-    /// A workload did not run.
-    #[error("{what}: {why}")]
-    Run {
-        /// Subject of the measurement.
-        what: String,
-        /// Why it did not run, and what to do.
-        why: String,
-    },
-    /// A built-in model is broken.
-    #[error(transparent)]
-    Model(#[from] sim::Error),
-}
 
 /// How far a calibration has come.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -1,6 +1,6 @@
 //! Costs of calls that one thread makes while nothing else runs.
 
-use super::{Runs, STREAM, script, workload};
+use super::runs::{Runs, STREAM, script, workload};
 use crate::draft::{Draft, RuleOf, set};
 use crate::sections::{Label, Sections};
 use crate::statistics::Sample;

@@ -3,7 +3,7 @@
 //! One thread makes the calls, with pauses between them, the other launches all the time. A launch that waited went on when the
 //! call released its locks: what the call still took from then on, it took without them.
 
-use super::{Runs, STREAM, script, workload};
+use super::runs::{Runs, STREAM, script, workload};
 use crate::draft::{Draft, RuleOf};
 use crate::sections::{Label, Sections, Timed, calls_of};
 use crate::statistics::Sample;

@@ -1,6 +1,6 @@
 //! How many streams run kernels side by side, and how fast the device starts those of many streams.
 
-use super::{Runs, STREAM, script, workload};
+use super::runs::{Runs, STREAM, script, workload};
 use crate::draft::{Draft, set};
 use crate::sections::{Label, Sections};
 use crate::statistics::{Line, Sample, side_by_side};

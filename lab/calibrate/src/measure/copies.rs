@@ -1,6 +1,6 @@
 //! Copies by size, direction and memory: what each costs besides its bytes, and what its bytes cost.
 
-use super::{Runs, STREAM, script, workload};
+use super::runs::{Runs, STREAM, script, workload};
 use crate::draft::{Draft, set};
 use crate::sections::{Label, Section, Sections};
 use crate::statistics::{Line, Sample, mb_s};

@@ -1,6 +1,6 @@
 //! Capturing and launching graphs, and the gap between their nodes.
 
-use super::{Runs, STREAM, script, workload};
+use super::runs::{Runs, STREAM, script, workload};
 use crate::draft::{Draft, set};
 use crate::sections::{Label, Section, Sections};
 use crate::statistics::{Line, Sample, per_unit};

@@ -1,7 +1,7 @@
 //! The host: mapping, touching, unmapping and copying memory, and handing over a lock. The driver has no part in it, so the times are
 //! those of threads.
 
-use super::{Runs, workload};
+use super::runs::{Runs, workload};
 use crate::draft::{Draft, set};
 use std::time::Duration;
 use workload::{Memory, Outcome, Repeat, Workload};

@@ -1,6 +1,6 @@
 //! Kernels: the clock, the gap between two, the way to the device and back, and how many launches a stream keeps pending.
 
-use super::{Runs, STREAM, script, workload};
+use super::runs::{Runs, STREAM, script, workload};
 use crate::draft::{Draft, set};
 use crate::sections::{Label, Sections};
 use crate::statistics::{Line, Sample, divided, mb_s};

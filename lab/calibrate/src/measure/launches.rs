@@ -1,7 +1,7 @@
 //! Costs of launches by the number of threads that launch: when the threads' mutex is never free, one launch follows the other
 //! after the time that each holds it and hands it over.
 
-use super::{Runs, STREAM};
+use super::runs::{Runs, STREAM};
 use crate::draft::{Draft, set};
 use crate::sections::calls_of;
 use crate::statistics::{Line, Sample, divided};

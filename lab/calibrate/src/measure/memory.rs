@@ -2,7 +2,7 @@
 //! page-locking memory in place.
 
 use super::behind::{Call, settle};
-use super::{Runs, STREAM, script, workload};
+use super::runs::{Runs, STREAM, script, workload};
 use crate::draft::{Draft, set};
 use crate::sections::{Label, Sections};
 use crate::statistics::{Line, Sample, per_unit};

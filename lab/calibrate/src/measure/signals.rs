@@ -1,6 +1,6 @@
 //! From one engine of the device to another: how long after a copy a kernel starts that waits for it, and a copy after a kernel.
 
-use super::{Runs, STREAM, script, workload};
+use super::runs::{Runs, STREAM, script, workload};
 use crate::draft::{Draft, set};
 use crate::sections::{Label, Sections};
 use crate::statistics::Line;

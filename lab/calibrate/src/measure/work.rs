@@ -3,7 +3,7 @@
 //! All but norms and increments are short: several of them are queued behind a kernel that runs until the last one is launched, so that
 //! the device alone decides how long they take.
 
-use super::{Runs, STREAM, script, workload};
+use super::runs::{Runs, STREAM, script, workload};
 use crate::draft::{Draft, set};
 use crate::sections::{Label, Sections};
 use crate::statistics::{Line, mb_s};
