@@ -1,10 +1,11 @@
 //! Costs of each call by itself, and its waits besides: for the device, and for calls of other threads.
 
+use crate::arithmetic::median;
 use crate::convoy::Convoys;
-use crate::lost::{Behind, CHANCE, ForQueue, Lost};
+use crate::lost::{Behind, ForQueue, Lost};
+use crate::mutexes::CHANCE;
 use crate::streams::Streams;
 use crate::threads::Threads;
-use crate::works::median;
 use explain::{Class, classify};
 use rustc_hash::{FxHashMap, FxHashSet};
 use sim::{Calls as Rules, Locks, Model, Rule, Until, Use};

@@ -1,8 +1,8 @@
 //! Time before the start of each operation: since its call, the operation before it, or one of another stream.
 
+use crate::arithmetic::median;
 use crate::calls::Costs;
 use crate::threads::Threads;
-use crate::works::median;
 use explain::SharedQueue;
 use rustc_hash::{FxHashMap, FxHashSet};
 use trace::{ContextId, CopyKind, DeviceId, MemoryKind, Ns, OpId, OpKind, StreamId, SyncKind, Trace};

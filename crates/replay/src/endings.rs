@@ -6,7 +6,7 @@
 //! thread that waits for them would end no earlier whatever changes.
 
 use crate::lives::Life;
-use crate::signals::{Kind, Signal};
+use crate::signal::{Kind, Signal};
 use crate::threads::Threads;
 use rustc_hash::FxHashMap;
 use trace::{Ns, ThreadId, Trace, WaitId};

@@ -7,11 +7,13 @@
 //! its limits.
 
 mod ahead;
+mod arithmetic;
 mod beside;
 mod calls;
 mod convoy;
 mod delays;
 mod endings;
+mod error;
 mod faster;
 mod fit;
 mod fixes;
@@ -26,10 +28,12 @@ mod places;
 mod predict;
 mod processors;
 mod recover;
+mod recovered;
 mod removed;
 mod retime;
 mod sections;
 pub mod show;
+mod signal;
 mod signals;
 mod spare;
 mod streams;
@@ -39,6 +43,7 @@ mod untraced;
 mod waits;
 mod works;
 
+pub use error::Error;
 pub use explain::ThreadGain;
 pub use faster::{Faster, NotFaster};
 pub use fit::{Both, CallFit, CauseFit, Fit, GpuFit, MOST_ERROR, ThreadFit};
@@ -46,6 +51,7 @@ pub use fixes::{FIXES, Fix};
 pub use gains::{gains, is_quick};
 pub use lost::ForQueue;
 pub use predict::{Bare, Change, Gain, Prediction, Predictor, Progress, fix, fixes};
-pub use recover::{Error, Recovered, StepOf, recover, recover_on};
+pub use recover::{recover, recover_on};
+pub use recovered::{Recovered, StepOf};
 pub use removed::Removed;
 pub use retime::retime;

@@ -1,6 +1,6 @@
 //! Known facts about the threads that others wait for: their ends, and the last thing that they do.
 
-use crate::signals::Signal;
+use crate::signal::Signal;
 use crate::threads::Threads;
 use rustc_hash::FxHashMap;
 use trace::{LockKind, Ns, ThreadId, Trace};

@@ -1,7 +1,7 @@
 //! Threads that do the same again and again until another one tells them to end, by a flag that nobody sees: `while (!done)`.
 
 use crate::lives::Life;
-use crate::signals::{Kind, Signal};
+use crate::signal::{Kind, Signal};
 use crate::threads::Threads;
 use rustc_hash::{FxHashMap, FxHashSet};
 use trace::{CallId, Ns, Sym, ThreadId, Trace, WaitId};

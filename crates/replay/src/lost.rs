@@ -1,7 +1,7 @@
 //! Time that calls lost to others: waits for locks that other calls held.
 
 use crate::convoy::Mutex;
-use crate::mutexes::Mutexes;
+use crate::mutexes::{CHANCE, Mutexes};
 use crate::threads::Threads;
 use explain::Cause;
 use rustc_hash::FxHashMap;
@@ -9,10 +9,6 @@ use trace::{CallId, Ns, Trace};
 
 /// Calls from this time on are looked at one by one, ns.
 const SLOW: Ns = 100_000;
-
-/// Shorter waits for a lock remain part of a call's own cost, ns. Threads that take turns at a lock for a few microseconds meet at
-/// random: each single wait is chance, their sum is not.
-pub(crate) const CHANCE: Ns = 20_000;
 
 /// Time that an outermost call lost to others.
 #[derive(Clone, Debug, Default)]

@@ -1,5 +1,6 @@
 //! A trace with the times of a replay: what it would have recorded.
 
+use crate::arithmetic::part;
 use crate::threads::Threads;
 use crate::waits::of_replay;
 use crate::{Recovered, StepOf};
@@ -171,15 +172,6 @@ pub(crate) fn union(mut intervals: Vec<(Ns, Ns)>) -> Ns {
         covered = (sum + (end - start.max(last)).max(0), last.max(end));
     }
     covered.0
-}
-
-/// `time × after / before`.
-pub(crate) fn part(time: Ns, after: Ns, before: Ns) -> Ns {
-    match time.checked_mul(after) {
-        _ if before == 0 => 0,
-        Some(product) => product / before,
-        None => (i128::from(time) * i128::from(after) / i128::from(before)) as Ns,
-    }
 }
 
 /// How the time of one thread went on: moments of the trace and of the replay, ns from `start`, both in order.

@@ -1,9 +1,10 @@
 //! The locks that threads hold outside of calls: Python's GIL, and mutexes. A trace has only the waits for them. So a section, in which a
 //! thread holds one, is known where another thread waited for its end.
 
-use crate::signals::{Kind, Signal, within_no_call};
+use crate::arithmetic::median;
+use crate::signal::{Kind, Signal};
+use crate::signals::within_no_call;
 use crate::threads::Threads;
-use crate::works::median;
 use rustc_hash::FxHashMap;
 use trace::{LockKind, Ns, ProcessId, ThreadId, Trace};
 

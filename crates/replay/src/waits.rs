@@ -1,6 +1,6 @@
 //! The waits for CUDA's locks that a replay makes: with a change, other calls may meet than did.
 
-use crate::lost::CHANCE;
+use crate::mutexes::CHANCE;
 use crate::threads::Threads;
 use crate::{Recovered, StepOf};
 use rustc_hash::FxHashMap;

@@ -1,5 +1,6 @@
 //! The operations of GPUs, as the simulator issues them.
 
+use crate::arithmetic::median;
 use crate::calls::{Cost, Costs, Waits};
 use crate::delays::Delays;
 use crate::threads::Threads;
@@ -236,10 +237,4 @@ fn kind(trace: &Trace, op: OpId) -> WorkKind {
             WorkKind::Kernel { threads, in_graph: ops.graph_node[at] != 0 }
         }
     }
-}
-
-pub(crate) fn median(values: impl Iterator<Item = Ns>) -> Option<Ns> {
-    let mut values: Vec<Ns> = values.collect();
-    let middle = values.len() / 2;
-    (!values.is_empty()).then(|| *values.select_nth_unstable(middle).1)
 }

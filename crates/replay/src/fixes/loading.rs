@@ -1,12 +1,15 @@
 //! Pauses in which a library is loaded.
 
-use super::{Scene, warm_up};
+use super::Scene;
 use crate::StepOf;
 use explain::{Class, place_of_stack};
 use rustc_hash::FxHashMap;
 use sim::RecordedStep;
 use std::collections::{BTreeMap, BTreeSet};
 use trace::{CallId, Ns, StackId, ThreadId, Trace};
+
+/// Shorter first uses, and pauses between them, stay where they are, ns.
+pub(super) const LEAST: Ns = 100_000;
 
 /// Shorter pauses before a single call that sets something up stay where they are, ns.
 const LEAST_ALONE: Ns = 1_000_000;
@@ -83,7 +86,7 @@ impl Thread<'_> {
                 && at - before <= SOON
             {
                 let found = found.entry(line.clone()).or_default();
-                for pause in (*before..at).filter(|at| self.pause(*at) >= warm_up::LEAST) {
+                for pause in (*before..at).filter(|at| self.pause(*at) >= LEAST) {
                     let (samples, at_line) = self.sampled(pause, line);
                     (found.samples, found.at_line) = (found.samples + samples, found.at_line + at_line);
                     found.pauses.extend((samples == 0 || 2 * at_line > samples).then_some((self.row, pause)));

@@ -4,6 +4,7 @@
 
 mod alone;
 mod device_scalar;
+mod fix;
 mod graph;
 mod issue_order;
 mod loading;
@@ -19,21 +20,8 @@ mod scene;
 mod staged_copies;
 mod warm_up;
 
+pub use fix::Fix;
 pub(crate) use scene::Scene;
-
-use crate::Recovered;
-
-/// A change.
-pub struct Fix {
-    /// Its name in every output: `own-stream`.
-    pub id: &'static str,
-    /// Advice to the programmer.
-    pub text: &'static str,
-    /// When it is safe.
-    pub safety: &'static str,
-    /// Applies it. Returns how many calls or operations it changed: none if it does not fit the trace.
-    pub(crate) apply: fn(&Scene<'_>, &mut Recovered) -> usize,
-}
 
 /// All of them, in the order in which they are applied: MPS is for processes, and the last ones move calls.
 pub const FIXES: &[Fix] = &[

@@ -1,6 +1,6 @@
 //! First uses come before the program's work.
 
-use super::loading::loading;
+use super::loading::{LEAST, loading};
 use super::{Fix, Scene};
 use crate::Recovered;
 use explain::Cause;
@@ -14,9 +14,6 @@ pub(super) const FIX: Fix = Fix {
     safety: "costs start-up time; CUDA_MODULE_LOADING=EAGER by itself made stalls six times longer in one case",
     apply,
 };
-
-/// Shorter first uses, and pauses between them, stay where they are, ns.
-pub(super) const LEAST: Ns = 100_000;
 
 /// The time of first uses moves to the start of their thread, where no other call waits for them: calls, and pauses in which a library is
 /// loaded.
