@@ -4,8 +4,8 @@ use crate::device::{COMPUTE, Device, Part};
 use crate::events::Event;
 use crate::machine::Machine;
 use crate::meetings::Waiting;
-use crate::ops::{Op, OpRef, Ops, Waits, What};
-use crate::plan::NONE;
+use crate::ops::{Op, OpRef, Ops, Waits};
+use crate::plan::{NONE, What};
 use crate::{Error, Order};
 use workload::StreamKind;
 

@@ -35,6 +35,7 @@ mod chance;
 mod delays;
 mod device;
 mod engines;
+mod error;
 mod events;
 mod functions;
 mod host;
@@ -43,6 +44,7 @@ mod machine;
 mod meetings;
 mod model;
 mod ops;
+mod options;
 mod plan;
 mod processors;
 mod program;
@@ -54,7 +56,9 @@ mod work;
 
 pub use chance::Chance;
 pub use delays::{Delay, Delays};
+pub use error::Error;
 pub use model::*;
+pub use options::Options;
 pub use recorded::{
     CallOf, Does, Locks, Meets, Queue, Recorded, RecordedStep, Replayed, Rows, StepAt, Until, Waited, Work,
     WorkKind, run_recorded,
@@ -62,116 +66,6 @@ pub use recorded::{
 
 use trace::Trace;
 use workload::{Outcome, Workload};
-
-/// Records that a run makes, and its limits.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Options {
-    /// Whether to make a Trace.
-    pub trace: bool,
-    /// The most rows of a Trace: calls, operations, waits and synchronizations together. Further rows are counted as lost.
-    pub most_rows: usize,
-    /// The most calls, operations of graphs and other steps of all threads. A workload with more is refused.
-    pub most_calls: u64,
-}
-
-impl Default for Options {
-    fn default() -> Options {
-        Options { trace: false, most_rows: 20_000_000, most_calls: 1_000_000_000 }
-    }
-}
-
-/// Why a workload did not run.
-#[derive(Clone, Debug, thiserror::Error, PartialEq, Eq)]
-pub enum Error {
-    /// A text that is not a model.
-    #[error("{file}: {problem}")]
-    Model {
-        /// Its name or path.
-        file: String,
-        /// The problem, with its line if known.
-        problem: String,
-    },
-    /// A workload that no runner can run.
-    #[error(transparent)]
-    Workload(#[from] workload::Error),
-    /// A context on a device that the model does not have.
-    #[error(
-        "process {process} uses device {device}, but the model {model} has {count}: choose another model"
-    )]
-    NoDevice {
-        /// The process.
-        process: String,
-        /// The ordinal it uses.
-        device: u32,
-        /// The model.
-        model: String,
-        /// How many devices it has, in words.
-        count: String,
-    },
-    /// MPS on a model without it.
-    #[error("the model {model} has no MPS: choose another model, or run without MPS")]
-    NoMps {
-        /// The model.
-        model: String,
-    },
-    /// A call of cuBLAS.
-    #[error("the model {model} has no cuBLAS: use holdup's own kernels, or a GPU")]
-    NoBlas {
-        /// The model.
-        model: String,
-    },
-    /// Not enough memory on a device.
-    #[error(
-        "thread {thread} of process {process} is out of memory: {bytes} bytes for buffer {buffer}, {free} free on device {device}"
-    )]
-    OutOfMemory {
-        /// The process.
-        process: String,
-        /// The thread.
-        thread: String,
-        /// The buffer.
-        buffer: String,
-        /// Its size.
-        bytes: u64,
-        /// Bytes that are free.
-        free: u64,
-        /// The device's ordinal.
-        device: u32,
-    },
-    /// Threads wait for each other, or for something that never happens.
-    #[error("deadlock after {at_ms} ms: {waiting}")]
-    Deadlock {
-        /// The virtual time, ms.
-        at_ms: i64,
-        /// Each thread that waits, and for what.
-        waiting: String,
-    },
-    /// More steps than allowed.
-    #[error("more than {most} steps: make the workload smaller")]
-    TooLong {
-        /// The limit.
-        most: u64,
-    },
-    /// More operations in flight than the simulator has room for.
-    #[error("more than {most} operations are in flight: synchronize, or make the workload smaller")]
-    TooMuch {
-        /// The limit.
-        most: usize,
-    },
-    /// A virtual time that overflows.
-    #[error("the run takes more than 73 years of virtual time: make the workload smaller")]
-    TooLate,
-    /// A step that cannot run.
-    #[error("thread {thread} of process {process}: {problem}")]
-    Step {
-        /// The process.
-        process: String,
-        /// The thread.
-        thread: String,
-        /// The step, and its problem.
-        problem: String,
-    },
-}
 
 /// Runs a workload.
 ///

@@ -1,6 +1,6 @@
 //! Operations in flight, and what waits for them.
 
-use crate::plan::{NONE, Way};
+use crate::plan::{NONE, What};
 
 /// Identifies an operation, even after it has completed and its row is reused.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -18,14 +18,6 @@ impl Default for OpRef {
 impl OpRef {
     /// An operation that has completed.
     pub(crate) const DONE: OpRef = OpRef { row: NONE, serial: 0 };
-}
-
-/// Kind of an operation, for the trace.
-#[derive(Clone, Copy, Debug)]
-pub(crate) enum What {
-    Kernel { plan: u32, node: u32 },
-    Copy { way: Way, pinned: bool, bytes: u64 },
-    Fill { bytes: u64 },
 }
 
 /// An operation.

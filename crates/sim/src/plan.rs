@@ -2,7 +2,6 @@
 
 use crate::Use;
 use crate::functions::Function;
-use crate::ops::What;
 use crate::recorded::{Rows, Until};
 use trace::{CopyKind, MemoryKind};
 use workload::{Repeat, StreamKind};
@@ -158,6 +157,14 @@ impl Act {
             _ => None,
         }
     }
+}
+
+/// Kind of an operation, for the trace.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum What {
+    Kernel { plan: u32, node: u32 },
+    Copy { way: Way, pinned: bool, bytes: u64 },
+    Fill { bytes: u64 },
 }
 
 /// A copy to, from, within or between devices.

@@ -2,8 +2,8 @@
 
 use crate::functions::Function;
 use crate::locks::Holder;
-use crate::ops::{Op, What};
-use crate::plan::{Act, ContextPlan, NONE, Program};
+use crate::ops::Op;
+use crate::plan::{Act, ContextPlan, NONE, Program, What};
 use crate::thread::Wait;
 use crate::{Model, Options};
 use trace::{

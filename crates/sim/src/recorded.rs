@@ -3,10 +3,10 @@
 
 mod outside;
 mod queues;
+mod replay;
 mod run;
 
-pub(crate) use outside::Signal;
-pub(crate) use run::Replay;
+pub(crate) use replay::{Replay, Signal};
 pub use run::run_recorded;
 
 use crate::{Rule, Use};

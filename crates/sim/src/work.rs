@@ -4,8 +4,8 @@ use crate::Order;
 use crate::calls::transfer_ns;
 use crate::device::{COMPUTE, IN, OUT, PIECES_IN, PIECES_OUT, WITHIN};
 use crate::machine::Machine;
-use crate::ops::{Op, OpRef, What};
-use crate::plan::{Act, Copy, NONE, Way};
+use crate::ops::{Op, OpRef};
+use crate::plan::{Act, Copy, NONE, Way, What};
 
 impl Machine<'_> {
     /// An operation for a stream, not issued yet.

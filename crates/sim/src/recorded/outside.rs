@@ -1,26 +1,10 @@
 //! Effects of recorded threads on each other outside of calls: locks that they hold, and signals that they wait for.
 
-use super::run::PREAMBLE;
+use super::replay::PREAMBLE;
 use super::{CallOf, Does, RecordedStep};
 use crate::events::Event;
 use crate::machine::Machine;
 use crate::thread::Stage;
-use std::collections::VecDeque;
-
-/// A lock outside of calls.
-#[derive(Clone, Default)]
-pub(super) struct Held {
-    pub by: Option<u32>,
-    /// The threads that wait, and how long each takes to go on.
-    pub waiting: VecDeque<(u32, i64)>,
-}
-
-/// A signal.
-#[derive(Clone, Debug, Default)]
-pub(crate) struct Signal {
-    posted: bool,
-    waiting: Vec<(u32, i64)>,
-}
 
 impl Machine<'_> {
     /// Whether a thread goes on with a lock; if not, it sleeps until it has acquired it. When a thread began to hold a lock is not

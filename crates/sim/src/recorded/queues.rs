@@ -1,13 +1,10 @@
 //! The hardware queues of recorded kernels.
 
+use super::replay::Pools;
 use super::{Queue, Recorded};
 use crate::machine::{HardwareQueue, Machine};
 use crate::ops::{Op, OpRef};
-use rustc_hash::FxHashMap;
 use std::ops::Range;
-
-/// By number under which there are several queues: these.
-pub(super) type Pools = FxHashMap<u32, Range<u32>>;
 
 /// Gives each stream its hardware queue, or queues to choose from.
 pub(super) fn create(machine: &mut Machine<'_>, recorded: &Recorded, streams: u32) -> Pools {
