@@ -4,7 +4,7 @@
 //! two buffers into the other in turn, and copies the result back. Iterations per second are n² × iterations over the sum of
 //! the n workers' times, as the seed computes them.
 
-use super::spread;
+use super::processes::spread;
 use crate::experiment::{
     Bench, Cell, Column, Experiment, HostMemory, Kind, Layout, Near, Parameter, Plan, Reading, Settings,
     Submit, Take, Unit, Values, Variant, View, Waiting, Word, max_error,

@@ -11,10 +11,11 @@ pub mod launch_stall;
 pub mod multi_gpu;
 mod onset;
 pub mod overlap;
+mod processes;
+mod slowdown;
 pub mod stagger;
 
 use crate::experiment::Experiment;
-use workload::{Process, Workload};
 
 /// All experiments, in the order that `holdup lab list` shows.
 pub static CATALOGUE: &[Experiment] = &[
@@ -39,14 +40,4 @@ pub fn experiment(name: &str) -> Result<&'static Experiment, String> {
             names.join(", ")
         )
     })
-}
-
-/// Spreads workers over processes of so many threads each.
-fn spread(workload: &mut Workload, workers: u32, threads: u32, worker: impl Fn(&mut Process, u32)) {
-    for number in 0..workers / threads {
-        let process = workload.process(format!("process {number}"));
-        for thread in 0..threads {
-            worker(process, number * threads + thread);
-        }
-    }
 }

@@ -1,11 +1,13 @@
 //! One worker per GPU, in threads of one process or in processes (seed 004). Do GPUs run at the same time?
 
-use super::{onset, spread};
+use super::onset;
+use super::processes::spread;
+use super::slowdown::{HELD_UP, takes_longer};
 use crate::experiment::{
     AUTOMATIC, Bench, Column, Experiment, Kind, Layout, Parameter, Plan, Reading, Relation, Settings, Unit,
     Values, Variant, View, Word, choices::words, max_error,
 };
-use crate::results::{Figure, Results, Row, differ, ending};
+use crate::results::{Figure, Results, Row, ending};
 use crate::show::charts;
 use workload::{
     Kernel, Loading, Memory, Outcome, Process, Repeat, Steps, StreamKind, ThreadOutcome, Workload,
@@ -423,16 +425,6 @@ const FREE: [(Has, &str); 3] = [
     ),
     (|interval| interval.is_some_and(|[_, high]| high >= HELD_UP), "No delay of 10 % or more is shown"),
 ];
-
-/// The least slowdown that counts as a delay by other workers: a few percent may come from the processors' caches and clocks
-/// as well (H200: 29.1 and 29.8 µs).
-const HELD_UP: f64 = 1.1;
-
-/// Whether a row's time is longer than another's, by [`HELD_UP`] and as the rounds show.
-pub(super) fn takes_longer(row: &Row, than: &Row) -> bool {
-    let Some((time, others)) = row.figure("ms").zip(than.figure("ms")) else { return false };
-    time.value >= HELD_UP * others.value && differ(time, others)
-}
 
 /// Change from one worker to all that the rounds show, as the end of a sentence.
 fn judged(one: &Row, all: &Row) -> String {

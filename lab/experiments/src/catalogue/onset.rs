@@ -1,7 +1,7 @@
 //! A slowdown that begins at random, as seed 004 reports it: some runs of a program are fast, then one is slow, and so is every
 //! later run.
 
-use super::multi_gpu::takes_longer;
+use super::slowdown::takes_longer;
 use crate::experiment::Unit;
 use crate::results::Row;
 use sim::Chance;

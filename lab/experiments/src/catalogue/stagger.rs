@@ -1,7 +1,7 @@
 //! Threads released one after another, each with a shorter kernel than the one before (seed 000's second program). When
 //! does each return?
 
-use super::spread;
+use super::processes::spread;
 use crate::experiment::{
     Bench, Column, Experiment, HostMemory, Kind, Parameter, Plan, Reading, Settings, Unit, Values, Variant,
     View, Waiting, Word,

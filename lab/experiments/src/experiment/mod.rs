@@ -4,13 +4,15 @@ mod cell;
 pub(crate) mod choices;
 mod column;
 mod parameters;
+mod varied;
 
 pub use cell::Cell;
 pub use choices::{HostMemory, Layout, Near, Place, Submit, Take, Waiting, Word};
 pub use column::{Column, Holds, Unit, Values};
 pub use parameters::{AUTOMATIC, Kind, Parameter, Settings};
+pub(crate) use varied::{Varied, are_alike};
 
-use crate::results::{Figure, Results, Row};
+use crate::results::{Figure, Partial, Row};
 use report::plot::Chart;
 use workload::{Outcome, Workload};
 
@@ -62,6 +64,31 @@ impl Experiment {
     }
 }
 
+/// The results of an experiment on a device. Declared here because an experiment and its results name each other; `results/` has
+/// their functions.
+pub struct Results {
+    /// The experiment.
+    pub experiment: &'static Experiment,
+    /// The device.
+    pub bench: Bench,
+    /// The settings.
+    pub settings: Settings,
+    /// Number of rounds per row.
+    pub rounds: u32,
+    /// The rows.
+    pub rows: Vec<Row>,
+    /// Values and variants that the device could not run, one line each.
+    pub left_out: Vec<String>,
+    /// Remarks on the figures, one line each.
+    pub notes: Vec<String>,
+    /// Why rows are missing, if some are.
+    pub partial: Option<Partial>,
+    /// Whether traces were requested.
+    pub traced: bool,
+    /// The label of each variant and the trace of its additional run, if traces were requested.
+    pub traces: Vec<(String, trace::Trace)>,
+}
+
 /// How rows relate to a base, a row that is the same except in some columns.
 pub struct Relation {
     /// The column that identifies the base, and its value there.
@@ -93,17 +120,6 @@ impl Relation {
             row.figures.extend(figure);
         }
     }
-}
-
-/// Values that a variant or a row varies, by column.
-pub(crate) type Varied = [(&'static str, Cell)];
-
-/// Whether two are equal except in those columns.
-pub(crate) fn are_alike(one: &Varied, other: &Varied, but: &[&str]) -> bool {
-    let others = |varied: &'_ Varied| -> Vec<(&'static str, Cell)> {
-        varied.iter().filter(|(name, _)| !but.contains(name)).cloned().collect()
-    };
-    others(one) == others(other)
 }
 
 /// How text shows rows.

@@ -1,8 +1,9 @@
 //! Results compared with those of an earlier run, which may have another driver or device.
 
+use super::figure::Figure;
 use super::judged::{is_shown, words};
-use super::{Figure, Results, Row};
-use crate::experiment::{Cell, Unit, View, label};
+use super::row::Row;
+use crate::experiment::{Cell, Results, Unit, View, label};
 use prove::judge::{Judgement, Verdict};
 
 /// The rows that two runs have in common, and how they differ.

@@ -1,6 +1,7 @@
 //! Whether figures differ, by the samples of their rounds: `prove` judges them where there are enough.
 
-use super::{Figure, Row};
+use super::figure::Figure;
+use super::row::Row;
 use crate::experiment::Unit;
 use prove::judge::{Block, Judgement, Sense, Verdict, judge};
 
@@ -35,11 +36,35 @@ impl Figure {
         let gain = self.since(other, Sense::LessIsBetter)?.gain;
         Some([1.0 - gain.high, 1.0 - gain.low])
     }
+
+    /// Whether it differs from another, as their samples show. With too few of them, by more than both spreads together and by
+    /// more than 2 %; after one round, by more than the part `one_round`.
+    pub(crate) fn differs(&self, other: &Figure, one_round: f64) -> bool {
+        // Whether more is better does not matter here.
+        if let Some(judged) = self.since(other, Sense::LessIsBetter) {
+            return is_shown(&judged);
+        }
+        let (spread, least) = match self.spread.zip(other.spread) {
+            Some((own, others)) => (own + others, 0.02),
+            None => (0.0, one_round),
+        };
+        let apart = (self.value - other.value).abs();
+        apart > spread && apart > least * self.value.abs().min(other.value.abs())
+    }
 }
 
 /// Whether a judgement shows that two figures differ.
 pub(super) fn is_shown(judged: &Judgement) -> bool {
     matches!(judged.verdict, Verdict::Faster | Verdict::Slower)
+}
+
+/// The least relative difference that counts between figures of one run with only one round: rounds of threads on an H200
+/// differed by up to 12 %.
+const ONE_ROUND: f64 = 0.12;
+
+/// Whether two figures of one run differ.
+pub(crate) fn differ(a: &Figure, b: &Figure) -> bool {
+    a.differs(b, ONE_ROUND)
 }
 
 /// Change that a judgement shows: `a gain of 38.0 % (36.5 % to 39.4 %)`.

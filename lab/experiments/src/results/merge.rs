@@ -1,7 +1,8 @@
 //! Results of several runs merged.
 
-use super::{Partial, Results, Row};
-use crate::experiment::{Bench, Experiment, Settings};
+use super::partial::Partial;
+use super::row::Row;
+use crate::experiment::{Bench, Experiment, Results, Settings};
 
 /// Where and how an experiment ran: what two results must have in common to be merged.
 #[derive(Clone, Copy)]

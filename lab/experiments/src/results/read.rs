@@ -1,7 +1,9 @@
 //! Reading the results that an earlier run wrote as JSON.
 
-use super::{Figure, Partial, Results, Row};
-use crate::experiment::{Bench, Cell, Column, Experiment, Settings};
+use super::figure::Figure;
+use super::partial::Partial;
+use super::row::Row;
+use crate::experiment::{Bench, Cell, Column, Experiment, Results, Settings};
 use serde_json::{Map, Value};
 
 const REMEDY: &str = "expected what `holdup lab run NAME --format json` writes";

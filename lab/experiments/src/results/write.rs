@@ -1,7 +1,9 @@
 //! Writing results as JSON: `{"experiment", "device", "rows": [{"variant", …}], "verdict"}`.
 
-use super::{Change, Comparison, Results, Row, six_digits};
-use crate::experiment::Cell;
+use super::baseline::{Change, Comparison};
+use super::figure::six_digits;
+use super::row::Row;
+use crate::experiment::{Cell, Results};
 use prove::judge::Gain;
 use serde_json::{Map, Value, json};
 

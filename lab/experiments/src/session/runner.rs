@@ -1,8 +1,8 @@
 //! Runners of workloads: this machine's GPUs, or a model.
 
+use super::execution::{Failure, Run, Want};
 #[cfg(target_os = "linux")]
 use super::recording;
-use super::{Failure, Run, Want};
 use crate::experiment::Bench;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, mpsc};

@@ -3,8 +3,8 @@
 //! Half of the rounds run them in the reversed order, in the sequence of `prove`: what drifts favours none, and two rounds of any
 //! two variants are a block that its judge takes. A variant that fails ends the session at its warm-up, before any round.
 
+use super::execution::{Execute, Failure, Progress, Run, Want};
 use super::measure::{averages_of, rounds_of, rows};
-use super::{Execute, Failure, Progress, Run, Want};
 use crate::experiment::{Experiment, Reading, Variant};
 use crate::results::{Figure, Row};
 use std::sync::atomic::{AtomicBool, Ordering};

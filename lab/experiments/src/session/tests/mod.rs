@@ -8,7 +8,8 @@ use crate::CATALOGUE;
 use crate::experiment::Reading;
 use crate::results::Figure;
 use std::collections::HashMap;
-use workload::ThreadOutcome;
+use trace::Trace;
+use workload::{Outcome, ThreadOutcome, Workload};
 
 fn outcome(elapsed_ns: u64) -> Outcome {
     let thread = ThreadOutcome {
