@@ -1,7 +1,7 @@
 //! Properties of the devices, and of what each can overlap.
 
+use crate::Error;
 use crate::driver::{Device as Handle, Driver, attribute};
-use crate::{Error, Rates};
 use serde::{Deserialize, Serialize};
 
 /// A device, as the driver describes it.
@@ -61,6 +61,26 @@ pub enum Mode {
     Prohibited,
     /// One process at a time, or those of one MPS server.
     Exclusive,
+}
+
+/// The rates of copies between a device and the host.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
+pub struct Rates {
+    /// With page-locked memory.
+    pub pinned: Speeds,
+    /// With pageable memory, which the driver stages.
+    pub pageable: Speeds,
+}
+
+/// Bytes per second.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
+pub struct Speeds {
+    /// To the device only.
+    pub to_device: u64,
+    /// To the host only.
+    pub to_host: u64,
+    /// In both directions at once, by two threads with one stream each: the sum.
+    pub both: u64,
 }
 
 /// All devices that the driver sees.

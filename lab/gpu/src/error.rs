@@ -1,5 +1,6 @@
 //! Why a Workload did not run: where, what, and what to do. One line each.
 
+use crate::version::version;
 use serde::{Deserialize, Serialize};
 use std::io;
 
@@ -191,11 +192,6 @@ fn advice(code: i32) -> &'static str {
         999 => "the GPU may be lost: check nvidia-smi, and `dmesg` for Xid",
         _ => "",
     }
-}
-
-/// `cuDriverGetVersion`'s number as people write it.
-pub(crate) fn version(number: i32) -> String {
-    format!("{}.{}", number / 1000, number % 1000 / 10)
 }
 
 /// Message of the operating system, without its number.

@@ -26,15 +26,17 @@ mod kernels;
 mod parent;
 mod rates;
 mod segment;
+mod version;
 mod wire;
 
 pub use child::{BLAS_VARIABLE, child_main};
-pub use devices::{Device, Mode};
+pub use devices::{Device, Mode, Rates, Speeds};
 pub use driver::{OLDEST as OLDEST_DRIVER, VARIABLE as LIBRARY_VARIABLE};
 pub use error::{Error, Failure, Place};
 pub use parent::{Options, Partial, Run, Started, run};
-pub use rates::{Rates, Speeds, rates};
+pub use rates::rates;
 use std::path::PathBuf;
+use version::driver_version;
 
 /// This machine's devices and driver.
 #[derive(Clone, PartialEq, Debug)]
@@ -64,14 +66,4 @@ pub fn devices(executable: Option<PathBuf>) -> Result<Machine, Error> {
     let connections = std::env::var("CUDA_DEVICE_MAX_CONNECTIONS").ok().and_then(|count| count.parse().ok());
     let connections = connections.filter(|count| (1..=32).contains(count)).unwrap_or(CONNECTIONS);
     Ok(Machine { devices, cuda, driver: driver_version(cuda), mps: parent::serving(), connections })
-}
-
-/// The version of the kernel's part of the driver, and of the CUDA it is for.
-fn driver_version(cuda: i32) -> String {
-    let module = std::fs::read_to_string("/proc/driver/nvidia/version").unwrap_or_default();
-    let is_version =
-        |word: &&str| word.contains('.') && word.split('.').all(|part| part.parse::<u32>().is_ok());
-    let module = module.lines().next().and_then(|line| line.split_ascii_whitespace().find(is_version));
-    let cuda = if cuda > 0 { error::version(cuda) } else { return String::new() };
-    module.map_or(format!("CUDA {cuda}"), |module| format!("{module} (CUDA {cuda})"))
 }

@@ -1,7 +1,6 @@
 //! The rates of copies between a device and the host, measured by workloads.
 
-use crate::{Error, Options, run};
-use serde::{Deserialize, Serialize};
+use crate::{Error, Options, Rates, Speeds, run};
 use workload::{Memory, StreamKind, Workload};
 
 /// Bytes of a copy: enough to make the bus the limit.
@@ -9,26 +8,6 @@ const BYTES: u64 = 64 << 20;
 
 /// Number of copies.
 const TIMES: u64 = 8;
-
-/// The rates of copies between a device and the host.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
-pub struct Rates {
-    /// With page-locked memory.
-    pub pinned: Speeds,
-    /// With pageable memory, which the driver stages.
-    pub pageable: Speeds,
-}
-
-/// Bytes per second.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
-pub struct Speeds {
-    /// To the device only.
-    pub to_device: u64,
-    /// To the host only.
-    pub to_host: u64,
-    /// In both directions at once, by two threads with one stream each: the sum.
-    pub both: u64,
-}
 
 /// Measures a device's copies of 64 MiB; takes a few seconds. `options` may name the executable.
 ///

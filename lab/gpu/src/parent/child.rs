@@ -1,15 +1,14 @@
 //! A process of the operating system that runs a process of a workload.
 
-use super::ended;
 use crate::Error;
 use crate::wire::{self, ARGUMENT, Arrival, Order};
 use std::ffi::OsString;
 use std::fs::File;
 use std::io::{self, Read, Write};
 use std::os::fd::{AsFd, AsRawFd, FromRawFd, OwnedFd, RawFd};
-use std::os::unix::process::CommandExt;
+use std::os::unix::process::{CommandExt, ExitStatusExt};
 use std::path::Path;
-use std::process::{Command, Stdio};
+use std::process::{Command, ExitStatus, Stdio};
 use std::time::{Duration, Instant};
 
 /// The time that a process may take to end after its last message; a tool that records it may have much to write.
@@ -30,7 +29,7 @@ pub struct Child {
     /// Whether it has sent its last message.
     pub is_done: bool,
     /// How it ended.
-    pub status: Option<std::process::ExitStatus>,
+    pub status: Option<ExitStatus>,
 }
 
 /// Variables to set or, with none, to remove.
@@ -156,6 +155,20 @@ impl Drop for Child {
             self.kill();
             let _ = self.process.wait();
         }
+    }
+}
+
+/// How a process ended, and what to do about it.
+fn ended(status: ExitStatus) -> (String, String) {
+    match (status.signal(), status.code()) {
+        (Some(libc::SIGKILL), _) => {
+            let advice = ": check `dmesg`: the system may have had too little memory";
+            ("was killed".to_owned(), advice.to_owned())
+        }
+        (Some(signal), _) => {
+            (format!("was ended by signal {signal}"), ": check nvidia-smi, and `dmesg` for Xid".to_owned())
+        }
+        (None, code) => (format!("exited with {}", code.unwrap_or_default()), String::new()),
     }
 }
 

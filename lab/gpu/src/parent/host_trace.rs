@@ -1,8 +1,9 @@
 //! The Trace of the host's calls, which threads record.
 
-use super::Partial;
 use super::messages::Messages;
+use super::partial::Partial;
 use crate::driver::Function;
+use crate::version::driver_version;
 use crate::wire::{Note, Record};
 use crate::{Device, clock};
 use std::collections::BTreeMap;
@@ -94,7 +95,7 @@ fn meta(workload: &Workload, heard: &[Messages], partial: Option<Partial>) -> Me
     notes.extend(partial.map(|partial| format!("the run was {partial}")));
     Meta {
         command: format!("workload {}", workload.name),
-        driver: crate::driver_version(cuda),
+        driver: driver_version(cuda),
         epoch_unix_ns: Some(clock::epoch_unix()),
         notes,
         ..Meta::default()

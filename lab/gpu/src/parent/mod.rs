@@ -4,7 +4,9 @@ mod child;
 mod host_trace;
 mod messages;
 mod mps;
+mod options;
 mod outcome;
+mod partial;
 mod signals;
 
 use crate::segment::Segment;
@@ -14,13 +16,14 @@ use child::Child;
 use messages::Messages;
 use mps::Mps;
 pub(crate) use mps::serving;
+pub use options::Options;
+pub use outcome::{Run, Started};
+pub use partial::Partial;
 use signals::Signals;
 use std::ffi::OsString;
-use std::os::unix::process::ExitStatusExt;
 use std::path::PathBuf;
-use std::process::ExitStatus;
 use std::time::{Duration, Instant};
-use workload::{Loading, Outcome, Workload};
+use workload::{Loading, Workload};
 
 /// The time for processes to stop: longer than most kernels, and shorter than a user's patience.
 const GRACE: Duration = Duration::from_secs(3);
@@ -33,78 +36,6 @@ const CONNECTIONS: &str = "CUDA_DEVICE_MAX_CONNECTIONS";
 
 /// The driver's variable for when kernels are loaded.
 const LOADING: &str = "CUDA_MODULE_LOADING";
-
-/// How to run a workload.
-#[derive(Clone, Debug, Default)]
-pub struct Options {
-    /// Whether each call of the bodies is timed, which costs about 40 ns; without, [`ThreadOutcome::calls`] is empty.
-    ///
-    /// [`ThreadOutcome::calls`]: workload::ThreadOutcome::calls
-    pub timed: bool,
-    /// Whether every call is recorded, for a Trace, in 24 bytes of memory each; calls are timed then, too.
-    pub trace: bool,
-    /// Whether each thread stays on one processor, numbered across processes.
-    pub pinned: bool,
-    /// Environment variables for the processes, such as those of a tool that records them; `None` removes one.
-    pub environment: Vec<(String, Option<OsString>)>,
-    /// The longest that the run may take; then it is stopped and partial.
-    pub limit: Option<Duration>,
-    /// The executable to start as the processes: one that calls [`child_main`](crate::child_main) first. This process's
-    /// own when `None`.
-    pub executable: Option<PathBuf>,
-}
-
-/// The result of a run.
-pub struct Run {
-    /// The outcome of the threads; of a partial run, so far.
-    pub outcome: Outcome,
-    /// Why the run is partial, if it is.
-    pub partial: Option<Partial>,
-    /// The processes, in the workload's order.
-    pub processes: Vec<Started>,
-    /// The trace of the host's calls, if it was requested.
-    pub trace: Option<trace::Trace>,
-    /// The devices with contexts, by ordinal.
-    pub devices: Vec<Device>,
-    /// Remarks on the figures, one line each.
-    pub notes: Vec<String>,
-}
-
-/// The ids of a process of a workload in the operating system.
-pub struct Started {
-    /// Its number.
-    pub pid: u32,
-    /// The ids of its threads, in the workload's order; none if it was killed.
-    pub tids: Vec<i64>,
-    /// How long the calls took that created its contexts, ns, in their order; none if it was killed.
-    pub contexts_ns: Vec<u64>,
-}
-
-/// Reason why a run stopped before its end.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Partial {
-    /// This signal.
-    Signal(i32),
-    /// [`Options::limit`].
-    Limit,
-}
-
-impl std::fmt::Display for Partial {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        match self {
-            Partial::Signal(libc::SIGINT) => f.write_str("interrupted"),
-            Partial::Signal(signal) => write!(f, "stopped by signal {signal}"),
-            Partial::Limit => f.write_str("stopped at its time limit"),
-        }
-    }
-}
-
-impl Partial {
-    /// The error of what came to nothing.
-    fn interrupting(self, what: &str) -> Error {
-        Error::Interrupted { how: self.to_string(), what: what.to_owned() }
-    }
-}
 
 /// Runs a workload on the devices of this machine. Every process of the workload is a new process, so that CUDA is never
 /// initialized in this one.
@@ -271,18 +202,4 @@ fn is_ready(child: &Child) -> bool {
 
 fn readable(file: i32) -> libc::pollfd {
     libc::pollfd { fd: file, events: libc::POLLIN, revents: 0 }
-}
-
-/// How a process ended, and what to do about it.
-fn ended(status: ExitStatus) -> (String, String) {
-    match (status.signal(), status.code()) {
-        (Some(libc::SIGKILL), _) => {
-            let advice = ": check `dmesg`: the system may have had too little memory";
-            ("was killed".to_owned(), advice.to_owned())
-        }
-        (Some(signal), _) => {
-            (format!("was ended by signal {signal}"), ": check nvidia-smi, and `dmesg` for Xid".to_owned())
-        }
-        (None, code) => (format!("exited with {}", code.unwrap_or_default()), String::new()),
-    }
 }

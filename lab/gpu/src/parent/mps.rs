@@ -1,6 +1,6 @@
 //! NVIDIA's Multi-Process Service: the run's own daemon if the workload uses MPS, and no daemon if it does not.
 
-use super::Partial;
+use super::partial::Partial;
 use super::signals::Signals;
 use crate::Error;
 use crate::error::said;

@@ -2,13 +2,41 @@
 
 use super::host_trace::host_trace;
 use super::messages::Messages;
-use super::{Options, Partial, Run, Started};
+use super::options::Options;
+use super::partial::Partial;
+use crate::Device;
 use crate::driver::Function;
 use crate::segment::Segment;
 use crate::wire::ThreadReport;
 use std::collections::BTreeMap;
 use std::sync::atomic::Ordering::Relaxed;
 use workload::{CallTimes, Outcome, ThreadOutcome, Workload};
+
+/// The result of a run.
+pub struct Run {
+    /// The outcome of the threads; of a partial run, so far.
+    pub outcome: Outcome,
+    /// Why the run is partial, if it is.
+    pub partial: Option<Partial>,
+    /// The processes, in the workload's order.
+    pub processes: Vec<Started>,
+    /// The trace of the host's calls, if it was requested.
+    pub trace: Option<trace::Trace>,
+    /// The devices with contexts, by ordinal.
+    pub devices: Vec<Device>,
+    /// Remarks on the figures, one line each.
+    pub notes: Vec<String>,
+}
+
+/// The ids of a process of a workload in the operating system.
+pub struct Started {
+    /// Its number.
+    pub pid: u32,
+    /// The ids of its threads, in the workload's order; none if it was killed.
+    pub tids: Vec<i64>,
+    /// How long the calls took that created its contexts, ns, in their order; none if it was killed.
+    pub contexts_ns: Vec<u64>,
+}
 
 /// The result of a run, from the messages and the progress of each thread.
 pub fn put_together(
