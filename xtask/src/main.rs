@@ -7,6 +7,7 @@ mod kineto;
 mod random;
 mod size;
 mod spools;
+mod tests;
 
 use clap::{Parser, Subcommand};
 use std::path::PathBuf;
@@ -27,6 +28,12 @@ enum Chore {
         /// Fail if the library of one of the machines cannot be built; as in CI.
         #[arg(long, conflicts_with = "libraries")]
         both: bool,
+    },
+    /// Runs all tests: of Rust, of the page in a browser (Node 20 or later and Chromium), and of the Python package.
+    Test {
+        /// Fail if some cannot be run; as in CI.
+        #[arg(long)]
+        all: bool,
     },
     /// Checks that doc comments begin with a noun or a verb.
     Comments,
@@ -113,6 +120,10 @@ enum Format {
 
 fn main() -> ExitCode {
     match Chore::parse() {
+        Chore::Test { all } => match tests::run(&house::root(), all || std::env::var_os("CI").is_some()) {
+            true => ExitCode::SUCCESS,
+            false => ExitCode::FAILURE,
+        },
         Chore::Comments => {
             done("comments", house::comments::headless(&house::root()).map(|found| found.join("\n")))
         }
