@@ -2,7 +2,7 @@
 //! own. A rank that is late at a collective did something longer since the one before.
 
 use crate::cells::{Kind, Row};
-use crate::digest::{elided, place_text};
+use crate::text::{elided, place_text};
 use explain::{Cause, Explanation, IdlePart, collective, communicates, place_of_stack};
 use rustc_hash::FxHashMap;
 use std::collections::BTreeMap;

@@ -3,12 +3,10 @@
 use crate::cells::{Kind, Row};
 use crate::collectives::{self, Detail};
 use crate::identity::Identity;
-use explain::{AccountPart, Explanation, Finding, GpuAccount, Place, Steady};
+use crate::text::{LONGEST, elided, place_text};
+use explain::{AccountPart, Explanation, Finding, GpuAccount, Steady};
 use serde_json::json;
 use trace::Trace;
-
-/// Longest text of a cell, characters: a choice. The names of C++ templates have thousands.
-const LONGEST: usize = 200;
 
 /// Most findings, parts of an account, and slow steps: a choice.
 const MOST: usize = 64;
@@ -272,20 +270,5 @@ fn ranks(explanation: &Explanation, rows: &mut Vec<Row>) {
         for cause in rank.causes.iter().flat_map(|part| parts(device, part)).take(MOST) {
             rows.push(Row { kind: Kind::RankCause, n: n as i64, ..cause });
         }
-    }
-}
-
-/// A place as outputs print it, without the folders: `loader.py:31 next_batch`.
-pub(crate) fn place_text(place: &Place) -> String {
-    let file = place.file.rsplit(['/', '\\']).next().unwrap_or_default();
-    let line = if place.line > 0 { format!(":{}", place.line) } else { String::new() };
-    elided(format!("{file}{line} {}", place.function).trim())
-}
-
-/// A text of a bounded length.
-pub(crate) fn elided(text: &str) -> String {
-    match text.chars().nth(LONGEST) {
-        None => text.to_owned(),
-        Some(_) => text.chars().take(LONGEST - 1).chain(['…']).collect(),
     }
 }

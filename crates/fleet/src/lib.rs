@@ -11,6 +11,7 @@ mod collectives;
 mod digest;
 mod encode;
 mod identity;
+mod text;
 
 pub use cells::{COLUMNS, Column, Kind, Row};
 pub use digest::{Digest, digest, unreadable};
