@@ -3,25 +3,6 @@
 use crate::error::Problem;
 use std::ffi::{OsStr, OsString};
 
-/// Which of the two commands.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Side {
-    /// The baseline.
-    Before,
-    /// The command that is compared with it.
-    After,
-}
-
-impl Side {
-    /// `before` or `after`.
-    pub fn id(self) -> &'static str {
-        match self {
-            Side::Before => "before",
-            Side::After => "after",
-        }
-    }
-}
-
 /// A variable of a command's environment.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Variable {

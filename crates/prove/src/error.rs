@@ -1,6 +1,6 @@
 //! Why nothing could be judged: one line each.
 
-use crate::arms::Side;
+use crate::side::Side;
 
 /// Why the runs came to no judgement.
 #[derive(Debug, thiserror::Error)]

@@ -20,9 +20,10 @@ mod plan;
 mod proof;
 #[cfg(unix)]
 mod run;
+mod side;
 mod student;
 
-pub use arms::{Arm, Side, Variable};
+pub use arms::{Arm, Variable};
 pub use error::{Error, Problem};
 pub use metric::Metric;
 pub use outputs::{Agreement, Difference};
@@ -30,3 +31,4 @@ pub use plan::Plan;
 pub use proof::{Progress, Proof, Run, Runner, Tested, prove};
 #[cfg(unix)]
 pub use run::Processes;
+pub use side::Side;

@@ -1,7 +1,7 @@
 //! Whether both commands print the same.
 
-use crate::arms::Side;
 use crate::metric::Metric;
+use crate::side::Side;
 
 /// Whether both commands print the same on standard output. Lines on which the metric is printed do not count.
 #[derive(Clone, PartialEq, Eq, Debug)]

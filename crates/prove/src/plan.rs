@@ -1,7 +1,7 @@
 //! The order of runs, and when they are enough.
 
-use crate::arms::Side;
 use crate::judge::{Block, Sense, is_narrow};
+use crate::side::Side;
 
 /// The fewest blocks before the width is looked at: with 6, intervals that end by their width keep their 95 %
 /// (`tests/calibration.rs`).

@@ -1,11 +1,12 @@
 //! Runs both commands by turns until that is enough.
 
-use crate::arms::{Arm, Side};
+use crate::arms::Arm;
 use crate::error::{Error, Problem};
 use crate::judge::{Block, Judgement, judge};
 use crate::metric::Metric;
 use crate::outputs::{Agreement, Outputs};
 use crate::plan::Plan;
+use crate::side::Side;
 use std::time::Duration;
 
 /// Result of a run of a command.
