@@ -1,33 +1,12 @@
 //! Switches recording on and off while the program runs: in a file of the spool that all its processes map.
 
 use crate::Spool;
+use crate::clock::monotonic_ns;
+use crate::schedule::{Begin, Schedule};
 use memmap2::MmapMut;
 use spool::Shared;
 use std::io;
 use std::time::{Duration, Instant};
-
-/// When recording begins.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
-pub enum Begin {
-    /// With the program.
-    #[default]
-    AtOnce,
-    /// So long after the program was started.
-    After(Duration),
-    /// When this process gets SIGUSR2.
-    AtSignal,
-    /// When the program asks for it: while it has windows open (`holdup_window_open` of the capture library).
-    AtProgram,
-}
-
-/// When a program is recorded. SIGUSR2 switches recording on and off whatever this says.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
-pub struct Schedule {
-    /// When it begins.
-    pub begin: Begin,
-    /// How long it is on each time; `None` for as long as nothing switches it off.
-    pub duration: Option<Duration>,
-}
 
 /// Switches recording of one program.
 pub(crate) struct Control {
@@ -73,7 +52,7 @@ impl Control {
     fn toggle(&mut self, now: Instant) {
         let control = &self.shared().control;
         let is_off = control.is_off();
-        if control.set(is_off, crate::run::monotonic_ns) {
+        if control.set(is_off, monotonic_ns) {
             self.next = if is_off { self.end(now) } else { None };
         } else {
             self.next = None;

@@ -27,6 +27,7 @@
 #![cfg(target_os = "linux")]
 
 mod capture;
+mod clock;
 mod control;
 mod descendants;
 mod directory;
@@ -34,18 +35,21 @@ pub mod doctor;
 mod environment;
 mod error;
 mod image;
+mod options;
 mod recording;
 mod refused;
 mod run;
+mod schedule;
 mod signals;
 mod status;
 mod witness;
 
-pub use control::{Begin, Schedule};
 pub use directory::Spool;
 pub use environment::Environment;
 pub use error::Error;
 pub use image::Obstacle;
-pub use recording::{Options, Recording};
+pub use options::Options;
+pub use recording::Recording;
 pub use run::{Command, GRACE, Moment, Outcome};
+pub use schedule::{Begin, Schedule};
 pub use status::{Status, die_like};

@@ -1,5 +1,6 @@
 //! Runs a program with the capture library.
 
+use crate::clock::{monotonic_ns, unix_ns};
 use crate::control::Control;
 use crate::refused::{self, Ear};
 use crate::signals::{Meaning, Signal, Signals};
@@ -170,22 +171,10 @@ fn finish(watcher: io::Result<Watcher>) -> Vec<String> {
     }
 }
 
-/// `CLOCK_MONOTONIC`, ns.
-pub(crate) fn monotonic_ns() -> i64 {
-    clock(libc::CLOCK_MONOTONIC)
-}
-
 impl Moment {
     fn now() -> Moment {
-        Moment { monotonic_ns: monotonic_ns(), unix_ns: clock(libc::CLOCK_REALTIME) }
+        Moment { monotonic_ns: monotonic_ns(), unix_ns: unix_ns() }
     }
-}
-
-fn clock(which: libc::clockid_t) -> i64 {
-    let mut time = libc::timespec { tv_sec: 0, tv_nsec: 0 };
-    // SAFETY: writes the struct it is given.
-    unsafe { libc::clock_gettime(which, &mut time) };
-    time.tv_sec * 1_000_000_000 + time.tv_nsec
 }
 
 /// Waits for the program to end; meanwhile passes signals on, stops and continues with it, and switches recording.

@@ -1,6 +1,7 @@
 //! Checks whether the capture library exists and a program starts with it.
 
-use super::{Check, State, bounded};
+use super::bounded;
+use super::check::{Check, State};
 use std::path::Path;
 use std::process::Command;
 use std::time::Duration;

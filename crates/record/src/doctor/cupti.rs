@@ -1,7 +1,8 @@
 //! Checks which copies of CUPTI exist, and which one the capture library uses.
 
+use super::bounded;
+use super::check::{Check, State};
 use super::driver::Answer;
-use super::{Check, State, bounded};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::Duration;

@@ -1,7 +1,9 @@
 //! Checks the driver and its devices with the probe's facts.
 
+use super::bounded;
+use super::check::{Check, State};
+use super::options::Options;
 use super::probe::Fact;
-use super::{Check, Options, State, bounded};
 use std::process::{Command, ExitStatus};
 
 const DRIVER: &str = "driver";

@@ -1,6 +1,6 @@
 //! Checks whether the daemon of NVIDIA's Multi-Process Service runs.
 
-use super::{Check, State};
+use super::check::{Check, State};
 use std::path::{Path, PathBuf};
 
 const NAME: &str = "MPS";

@@ -1,6 +1,6 @@
 //! Checks settings that make recordings incomplete.
 
-use super::{Check, State};
+use super::check::{Check, State};
 use crate::environment::taken;
 use spool::{VAR_CUDA_INJECTION, VAR_NVTX_INJECTION};
 

@@ -1,6 +1,6 @@
 //! Checks whether the threads of a program can be watched from outside.
 
-use super::{Check, State};
+use super::check::{Check, State};
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 use watch::Permissions;
