@@ -3,6 +3,9 @@
 use crate::findings::bar;
 use crate::html::Html;
 
+/// Most rows of a table: as many as a reader can look through. The page states how many more there are.
+pub(crate) const MOST_ROWS: usize = 500;
+
 /// How a column sorts, and its alignment.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Kind {

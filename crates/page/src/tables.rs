@@ -4,14 +4,11 @@ mod accounts;
 mod longest;
 
 use crate::document::Section;
-use crate::table::{Cell, Kind, Table};
+use crate::table::{Cell, Kind, MOST_ROWS, Table};
 use crate::timeline::Rows;
 use explain::{Explanation, Loss};
 use report::{stats, units};
 use trace::{Selection, Trace};
-
-/// Most rows of a table: as many as a reader can look through. The page states how many more there are.
-const MOST_ROWS: usize = 500;
 
 /// The tables of a trace.
 pub(crate) fn sections(

@@ -1,7 +1,6 @@
 //! The accounts as tables: of GPUs and threads, of what operations waited for, and of slow steps.
 
-use super::MOST_ROWS;
-use crate::table::{Cell, Kind, Table};
+use crate::table::{Cell, Kind, MOST_ROWS, Table};
 use crate::timeline::Rows;
 use explain::{Cause, Explanation, SlowStep, Steps};
 use report::bars::{Bar, BarPart, bars, place, streams};

@@ -1,9 +1,10 @@
 //! The rows of GPUs: when each worked, on what, and why it was idle in between.
 
 use super::labels::{Labels, Look};
-use super::lanes::{Kind, Lane, Window, one};
+use super::lanes::{Builder, Kind, Lane, Row, Window, one};
 use super::levels::Block;
 use explain::{Accounts, IdleReason};
+use report::units;
 use rustc_hash::FxHashMap;
 use trace::{DeviceId, OpKind, Sym, Trace};
 
@@ -24,8 +25,34 @@ const NAMES: [&str; 8] = [
     "compute + communication + copies",
 ];
 
+impl Builder<'_, '_> {
+    /// Adds a row for each GPU; returns their devices, in the order of the rows.
+    pub(super) fn gpus(&mut self) -> Vec<DeviceId> {
+        let gpus = used(self.trace, self.window);
+        for (row, device) in (0..).zip(&gpus) {
+            let lane = busy(self.trace, *device, self.window, row, self.labels);
+            let share = share(&self.explanation.accounts, self.trace.devices.ordinal[device.index()]);
+            let name = format!("GPU {}", self.trace.devices.ordinal[device.index()]);
+            let note = share.map_or(String::new(), |share| format!("busy {}", units::percent(share)));
+            self.lanes.rows.push(Row { note, busy: share, ..Row::of(name, String::from("GPUs"), "gpu") });
+            self.lanes.lanes.push(lane);
+        }
+        gpus
+    }
+
+    /// Adds the idle time of the GPUs, where its causes are known, below their work.
+    pub(super) fn idle(&mut self, gpus: &[DeviceId]) {
+        let accounts = &self.explanation.accounts;
+        for (row, device) in (0..).zip(gpus).filter(|_| accounts.refused.is_none()) {
+            let rows = &self.lanes.row_of_thread;
+            let lane = idle(accounts, *device, self.window, row, self.labels, rows);
+            self.lanes.lanes.push(lane);
+        }
+    }
+}
+
 /// The devices that have operations in the window, by number.
-pub(super) fn used(trace: &Trace, window: Window) -> Vec<DeviceId> {
+fn used(trace: &Trace, window: Window) -> Vec<DeviceId> {
     let mut used = vec![false; trace.devices.len()];
     for at in 0..trace.ops.len() {
         if let Some(device) = trace.device_of_stream(trace.ops.stream[at]).some()
@@ -40,13 +67,7 @@ pub(super) fn used(trace: &Trace, window: Window) -> Vec<DeviceId> {
 }
 
 /// The time in which a GPU worked: intervals that do not overlap, each with the kinds of work in it.
-pub(super) fn busy(
-    trace: &Trace,
-    device: DeviceId,
-    window: Window,
-    row: u32,
-    labels: &mut Labels<'_>,
-) -> Lane {
+fn busy(trace: &Trace, device: DeviceId, window: Window, row: u32, labels: &mut Labels<'_>) -> Lane {
     let mut edges: Vec<(u64, bool, u8)> = Vec::new();
     // A program launches few kernels often: each name is read once.
     let mut known = FxHashMap::<Sym, bool>::default();
@@ -110,7 +131,7 @@ fn extend(boxes: &mut Vec<Block>, (start, end): (u64, u64), label: u32, is_same:
 }
 
 /// The idle time of a GPU by cause. `row_of_thread` has the rows of threads.
-pub(super) fn idle(
+fn idle(
     accounts: &Accounts,
     device: DeviceId,
     window: Window,
@@ -145,7 +166,7 @@ fn text(reason: &IdleReason) -> String {
 }
 
 /// The part of its account's time in which a GPU worked, 0 to 1.
-pub(super) fn share(accounts: &Accounts, ordinal: i64) -> Option<f64> {
+fn share(accounts: &Accounts, ordinal: i64) -> Option<f64> {
     let gpu = accounts.gpus.iter().find(|gpu| gpu.device == ordinal)?;
     Some(gpu.busy_ns as f64 / gpu.span_ns.max(1) as f64)
 }

@@ -1,12 +1,10 @@
 //! The rows of the timeline and their boxes: those of GPUs (`gpus.rs`), of threads (`threads.rs`) and of streams (`streams.rs`).
 
-use super::gpus;
 use super::labels::Labels;
 use super::levels::Block;
-use explain::{Explanation, Loss};
-use report::units;
+use explain::Explanation;
 use serde::Serialize;
-use trace::{DeviceId, Ns, Trace};
+use trace::{Ns, Trace};
 
 /// Most lanes for nested calls of a thread, or for simultaneous operations of a stream.
 pub(super) const MOST_CALLS_DEEP: usize = 6;
@@ -118,38 +116,6 @@ impl<'a, 'l> Builder<'a, 'l> {
         labels: &'l mut Labels<'a>,
     ) -> Self {
         Builder { trace, explanation, window, labels, lanes: Lanes::default() }
-    }
-
-    pub fn build(mut self, losses: &[Loss]) -> Lanes {
-        let gpus = self.gpus();
-        self.threads(losses);
-        self.idle(&gpus);
-        self.streams();
-        self.lanes
-    }
-
-    /// Adds a row for each GPU; returns their devices, in the order of the rows.
-    fn gpus(&mut self) -> Vec<DeviceId> {
-        let gpus = gpus::used(self.trace, self.window);
-        for (row, device) in (0..).zip(&gpus) {
-            let lane = gpus::busy(self.trace, *device, self.window, row, self.labels);
-            let share = gpus::share(&self.explanation.accounts, self.trace.devices.ordinal[device.index()]);
-            let name = format!("GPU {}", self.trace.devices.ordinal[device.index()]);
-            let note = share.map_or(String::new(), |share| format!("busy {}", units::percent(share)));
-            self.lanes.rows.push(Row { note, busy: share, ..Row::of(name, String::from("GPUs"), "gpu") });
-            self.lanes.lanes.push(lane);
-        }
-        gpus
-    }
-
-    /// Adds the idle time of the GPUs, where its causes are known, below their work.
-    fn idle(&mut self, gpus: &[DeviceId]) {
-        let accounts = &self.explanation.accounts;
-        for (row, device) in (0..).zip(gpus).filter(|_| accounts.refused.is_none()) {
-            let rows = &self.lanes.row_of_thread;
-            let lane = gpus::idle(accounts, *device, self.window, row, self.labels, rows);
-            self.lanes.lanes.push(lane);
-        }
     }
 
     /// Keeps the rows with the largest weights.

@@ -93,6 +93,17 @@ struct Drawing {
     remarks: Vec<String>,
 }
 
+impl Builder<'_, '_> {
+    /// The rows of GPUs, threads and streams.
+    fn build(mut self, losses: &[Loss]) -> Lanes {
+        let gpus = self.gpus();
+        self.threads(losses);
+        self.idle(&gpus);
+        self.streams();
+        self.lanes
+    }
+}
+
 impl Drawing {
     fn of(trace: &Trace, explanation: &Explanation, losses: &[Loss], wanted: &Wanted) -> Drawing {
         let (window, room) = (wanted.window, wanted.room);
