@@ -1,6 +1,7 @@
 //! Short forms of [`Call`]: most calls are short launches, and the memory they take is much of what recording them costs.
 
-use crate::{Call, Head, call};
+use crate::kinds::{Call, Kind};
+use crate::record::{Head, call};
 
 /// A short driver call that succeeded, soon after the last one, and that says no more than its stream,
 /// which is that of the last [`Call`] before it in its chunk that has one. Most calls are launches like
@@ -19,6 +20,9 @@ pub struct BriefCall {
 }
 
 impl BriefCall {
+    /// Marks this record in [`Head::kind`].
+    pub const KIND: u16 = Kind::BriefCall as u16;
+
     /// In the first two bytes besides: it has a stream.
     const STREAM: u16 = 1 << 14;
 
@@ -62,6 +66,9 @@ pub struct OuterCall {
 }
 
 impl OuterCall {
+    /// Marks this record in [`Head::kind`].
+    pub const KIND: u16 = Kind::OuterCall as u16;
+
     /// The word, laid out as a [`Head`]; `None` for what does not fit.
     #[inline]
     pub fn word(function: u32, back: i64, tail: i64) -> Option<Head> {
@@ -93,6 +100,9 @@ impl OuterCall {
 pub struct FactCall;
 
 impl FactCall {
+    /// Marks this record in [`Head::kind`].
+    pub const KIND: u16 = Kind::FactCall as u16;
+
     /// The first word.
     #[inline]
     pub fn head(fact: u32) -> Head {
@@ -109,6 +119,9 @@ impl FactCall {
 pub struct NumberedCall;
 
 impl NumberedCall {
+    /// Marks this record in [`Head::kind`].
+    pub const KIND: u16 = Kind::NumberedCall as u16;
+
     /// The first word.
     #[inline]
     pub fn head(correlation: u32) -> Head {
@@ -134,6 +147,9 @@ pub fn grid_fact([a, b, c, d, e, f]: [u32; 6]) -> u32 {
 pub fn event_fact(handle: usize) -> u32 {
     (handle >> 4) as u32
 }
+
+// Of words of their own, the bits below are data.
+const _: () = assert!(OuterCall::KIND == 1 << 14 && BriefCall::KIND == 1 << 15);
 
 /// Whether a function's id and two numbers of ticks fit a word. Negative ones become large.
 #[inline]

@@ -1,7 +1,5 @@
 //! Macros that declare records and numbers: what belongs to one is in one place.
 
-use crate::{BriefCall, OuterCall};
-
 /// A number of eight or four bytes.
 pub(crate) trait Field: Sized {
     fn take(bytes: &[u8], at: &mut usize) -> Option<Self>;
@@ -22,14 +20,9 @@ macro_rules! field {
 field!(u64, i64, u32, i32);
 
 /// Declares the fixed part of a record behind its head. Fields are numbers without gaps. A record without fields has its
-/// struct elsewhere.
+/// struct, and its number, elsewhere.
 macro_rules! record {
-    ($(#[$doc:meta])* $name:ident = $kind:literal) => {
-        impl $crate::$name {
-            /// Marks this record in [`crate::Head::kind`].
-            pub const KIND: u16 = $kind;
-        }
-    };
+    ($(#[$doc:meta])* $name:ident = $kind:literal) => {};
     ($(#[$doc:meta])* $name:ident = $kind:literal { $($(#[$field_doc:meta])* $field:ident: $type:ty,)* }) => {
         $(#[$doc])*
         #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
@@ -111,10 +104,10 @@ macro_rules! kinds {
             #[inline]
             pub const fn of(number: u16) -> Option<Kind> {
                 // Of words of their own, the rest of the number is data.
-                if number >= $crate::BriefCall::KIND {
+                if number >= Kind::BriefCall as u16 {
                     return Some(Kind::BriefCall);
                 }
-                if number >= $crate::OuterCall::KIND {
+                if number >= Kind::OuterCall as u16 {
                     return Some(Kind::OuterCall);
                 }
                 match number {
@@ -227,22 +220,3 @@ pub enum Home {
     /// Both.
     Either,
 }
-
-// Of words of their own, the bits below are data.
-const _: () = assert!(OuterCall::KIND == 1 << 14 && BriefCall::KIND == 1 << 15);
-
-const _: () = {
-    let mut at = 0;
-    while at < crate::Kind::ALL.len() {
-        let number = crate::Kind::ALL[at] as u16;
-        assert!(number != 0, "0 marks the end of a chunk");
-        let is_word = number == OuterCall::KIND || number == BriefCall::KIND;
-        assert!(is_word || number < OuterCall::KIND, "the number is that of a word of its own");
-        let mut other = 0;
-        while other < at {
-            assert!(number != crate::Kind::ALL[other] as u16, "two kinds have one number");
-            other += 1;
-        }
-        at += 1;
-    }
-};

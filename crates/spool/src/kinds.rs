@@ -554,3 +554,19 @@ kinds! {
         }
     }
 }
+
+const _: () = {
+    let mut at = 0;
+    while at < Kind::ALL.len() {
+        let number = Kind::ALL[at] as u16;
+        assert!(number != 0, "0 marks the end of a chunk");
+        let is_word = number == Kind::OuterCall as u16 || number == Kind::BriefCall as u16;
+        assert!(is_word || number < Kind::OuterCall as u16, "the number is that of a word of its own");
+        let mut other = 0;
+        while other < at {
+            assert!(number != Kind::ALL[other] as u16, "two kinds have one number");
+            other += 1;
+        }
+        at += 1;
+    }
+};
