@@ -1,10 +1,10 @@
 //! Names and lines in a code object. Nothing that is read is trusted: not pointers, not sizes.
 
+use crate::frame::{Frame, Place, Wrong};
 use crate::layout::{CODE_ROOM, Layout, Lines, Position, object};
 use crate::line;
 use crate::memory::{Memory, int_at, word_at};
 use crate::text::{CHUNK, Shape, Text};
-use crate::{Frame, Place, Wrong};
 
 /// Longest file name and function name that are reported, in bytes of UTF-8.
 const MOST_FILE: usize = 4096;

@@ -3,10 +3,11 @@
 //! A GIL is a flag, a condition by which threads wait for it, and a mutex for both; since 3.12 an interpreter may have
 //! its own. Whether a condition is that of a GIL follows from the interpreter's own structures alone.
 
+use crate::frame::{Place, Wrong};
 use crate::layout::{DEBUG_WORDS, Gils, gil};
 use crate::memory::{KeepErrno, Memory, int_at, word_at};
 use crate::walk::Walker;
-use crate::{Interpreter, Place, Symbols, Wrong, debug_offsets};
+use crate::{Interpreter, Symbols, debug_offsets};
 
 /// Most interpreters of a process that are looked at: a circle of them must end.
 const MOST: usize = 1024;

@@ -5,11 +5,12 @@
 
 use crate::code::{Code, Reader, Types};
 use crate::collector::Collector;
+use crate::debug_offsets;
+use crate::frame::{Frame, Place, Wrong};
 use crate::layout::{CODE_ROOM, DEBUG_WORDS, Layout, Lists, THREAD_ROOM, object};
 use crate::memory::{Memory, int_at, word_at};
 use crate::trail::Trail;
 use crate::walk::Walker;
-use crate::{Frame, Place, Wrong, debug_offsets};
 
 /// The most interpreters of a process, and thread states of all of them, that are followed.
 const MOST_INTERPRETERS: usize = 64;

@@ -1,9 +1,9 @@
 //! The walk from a thread state along its frames. Nothing that is read is trusted.
 
+use crate::frame::{Place, Wrong};
 use crate::layout::{FRAME_ROOM, Innermost, Layout, OWNED_BY_C, OWNED_BY_GENERATOR, Position, THREAD_ROOM};
 use crate::memory::{Memory, int_at, word_at};
 use crate::trail::{Batch, Trail};
-use crate::{Place, Wrong};
 
 /// The least size of a page.
 const PAGE: usize = 4096;
