@@ -1,7 +1,7 @@
 //! Functions of code that a program generated at run time: announced to debuggers, or listed for profilers in a file
 //! of the process.
 
-use super::places::Symbol;
+use super::symbolizer::Symbol;
 use crate::demangle;
 use addr2line::gimli::{self, EndianSlice, LittleEndian, SectionId};
 use object::read::elf::{ElfFile64, ElfSymbol64, FileHeader, Rela, SectionHeader};

@@ -1,7 +1,7 @@
 //! Functions and lines from the machine's own ELF files: a spool is read on the machine that wrote it.
 
 use super::libraries;
-use super::places::{Symbol, Symbolizer};
+use super::symbolizer::{Symbol, Symbolizer};
 use crate::demangle;
 use addr2line::Loader;
 use memmap2::Mmap;

@@ -1,6 +1,6 @@
 //! Reading spool files, complete and damaged.
 
-use super::places::{NoSymbols, Symbol, Symbolizer};
+use super::symbolizer::{NoSymbols, Symbol, Symbolizer};
 use super::{Contents, gather};
 use proptest::prelude::*;
 use spool::*;

@@ -45,7 +45,7 @@ impl Process<'_, '_> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::places::NoSymbols;
+    use super::super::symbolizer::NoSymbols;
     use super::super::{Contents, Shared, gather};
     use super::*;
     use spool::{

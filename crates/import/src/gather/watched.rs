@@ -219,7 +219,7 @@ impl Process<'_, '_> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::places::NoSymbols;
+    use super::super::symbolizer::NoSymbols;
     use super::super::{Contents, gather};
     use super::*;
     use proptest::prelude::*;
