@@ -1,8 +1,8 @@
 //! A trace in a database: its tables show which tool wrote it.
 
-use crate::importer::{Input, Seen};
+use crate::importer::{Input, Progress, Seen};
 use crate::sqlite::{Source, open, unread_log};
-use crate::{Problem, Progress, detect};
+use crate::{Problem, detect};
 use std::path::Path;
 use trace::Trace;
 
@@ -43,20 +43,24 @@ fn printable(problem: Problem) -> Problem {
 mod tests {
     use super::*;
 
+    const NSYS: Option<&str> = Some("Nsight Systems, as SQLite");
+    const NVPROF: Option<&str> = Some("nvprof, as SQLite");
+
+    /// The form that the importer has a name for.
     fn tool(tables: &str) -> Option<&'static str> {
         let db = rusqlite::Connection::open_in_memory().unwrap();
         db.execute_batch(tables).unwrap();
         let importer = detect::importer(&Seen::Database(&Source::new(&db).unwrap()), || Problem::Empty);
-        importer.ok().map(|importer| importer.source.id)
+        importer.ok().map(|importer| importer.forms[0].name)
     }
 
     #[test]
     fn the_tables_show_which_tool_wrote_them() {
-        assert_eq!(tool("CREATE TABLE StringIds(id, value)"), Some("nsys"));
-        assert_eq!(tool("CREATE TABLE CUPTI_ACTIVITY_KIND_RUNTIME(start, nameId)"), Some("nsys"));
-        assert_eq!(tool("CREATE TABLE CUPTI_ACTIVITY_KIND_RUNTIME(start, cbid)"), Some("nvprof"));
+        assert_eq!(tool("CREATE TABLE StringIds(id, value)"), NSYS);
+        assert_eq!(tool("CREATE TABLE CUPTI_ACTIVITY_KIND_RUNTIME(start, nameId)"), NSYS);
+        assert_eq!(tool("CREATE TABLE CUPTI_ACTIVITY_KIND_RUNTIME(start, cbid)"), NVPROF);
         let copies = "CREATE TABLE StringTable(_id_, value); CREATE TABLE CUPTI_ACTIVITY_KIND_MEMCPY(_id_)";
-        assert_eq!(tool(copies), Some("nvprof"));
+        assert_eq!(tool(copies), NVPROF);
         assert_eq!(tool("CREATE TABLE StringTable(_id_, value)"), None);
         assert_eq!(tool("CREATE TABLE moz_places(id, url)"), None);
     }

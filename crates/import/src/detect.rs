@@ -1,7 +1,19 @@
 //! Recognizes a format by content, never by name.
 
-use crate::Problem;
 use crate::importer::{Fit, Importer, Seen};
+use crate::refusal::{known, no_format};
+use crate::{Problem, gather, holdup_file, kineto, nsys, nvprof, printed};
+
+/// Every importer, in the order in which they check an input. Listings are checked before JSON: a program's output may start
+/// with a bracket.
+pub(crate) static IMPORTERS: &[&Importer] = &[
+    &holdup_file::IMPORTER,
+    &gather::IMPORTER,
+    &printed::IMPORTER,
+    &nvprof::IMPORTER,
+    &nsys::IMPORTER,
+    &kineto::IMPORTER,
+];
 
 /// Format of an input.
 pub(crate) enum Format {
@@ -31,8 +43,7 @@ pub(crate) fn format(head: &[u8]) -> Result<Format, Problem> {
 /// # Errors
 /// What else the input is; `refusal` if nothing fits.
 pub(crate) fn importer(seen: &Seen<'_>, refusal: impl Fn() -> Problem) -> Result<&'static Importer, Problem> {
-    let fitting =
-        |wanted: Fit| crate::IMPORTERS.iter().copied().find(|importer| (importer.sniff)(seen) == wanted);
+    let fitting = |wanted: Fit| IMPORTERS.iter().copied().find(|importer| (importer.sniff)(seen) == wanted);
     if let Some(importer) = fitting(Fit::Yes) {
         return Ok(importer);
     }
@@ -42,41 +53,4 @@ pub(crate) fn importer(seen: &Seen<'_>, refusal: impl Fn() -> Problem) -> Result
         return Err(problem);
     }
     fitting(Fit::Maybe).ok_or_else(refusal)
-}
-
-/// Whether the bytes hold only printable characters.
-pub(crate) fn is_text(bytes: &[u8]) -> bool {
-    !bytes.iter().any(|byte| *byte < b' ' && !byte.is_ascii_whitespace() && *byte != 0x1b)
-}
-
-/// Problem of an input that is certainly not a trace. A text may be a listing after much other output of the program.
-fn known(head: &[u8]) -> Option<Problem> {
-    let starts = |prefix: &str| head.trim_ascii_start().starts_with(prefix.as_bytes());
-    let (what, what_to_do) = if starts("version https://git-lfs") {
-        ("a git-lfs pointer, not the file itself", "fetch it with `git lfs pull`")
-    } else if starts("<") {
-        (
-            "XML, such as a Visual Profiler session, without trace records",
-            "name the SQLite file that `nvprof -o` wrote",
-        )
-    } else if head.iter().all(|byte| *byte == 0) {
-        ("only zero bytes at its start: a sparse or unfinished file", "copy or export it again")
-    } else if head.iter().all(|byte| byte.is_ascii_whitespace()) {
-        ("white space only", "record or export the trace again")
-    } else if is_text(head) {
-        return None;
-    } else {
-        return Some(no_format());
-    };
-    Some(Problem::NotATrace { what: what.to_owned(), what_to_do })
-}
-
-/// The problem of an input that no importer recognizes.
-pub(crate) fn no_format() -> Problem {
-    let mut titles: Vec<_> = crate::IMPORTERS.iter().map(|importer| importer.source.title).collect();
-    titles.dedup();
-    Problem::NotATrace {
-        what: format!("not a trace that holdup reads ({})", titles.join(", ")),
-        what_to_do: "export an .nsys-rep with `nsys export --type sqlite`",
-    }
 }

@@ -1,10 +1,10 @@
 //! Reads holdup's own files with the `trace` crate.
 
-use crate::importer::{Fit, Form, Importer, Input, Seen};
-use crate::{Problem, Progress};
-use trace::{Source, Trace};
+use crate::Problem;
+use crate::importer::{Fit, Form, Importer, Input, Progress, Seen};
+use trace::Trace;
 
-pub(crate) static IMPORTER: Importer = Importer { source: Source::HOLDUP, forms: FORMS, sniff, read };
+pub(crate) static IMPORTER: Importer = Importer { forms: FORMS, sniff, read };
 
 const FORMS: &[Form] = &[Form {
     name: "`.holdup`",

@@ -1,11 +1,21 @@
-//! An importer recognizes its format by content, reads it, and has a name for people.
+//! An importer recognizes its format by content, reads it, and names its forms for people.
 //!
-//! To add one: a module with a `static IMPORTER`, and its line in `IMPORTERS`.
+//! To add one: a module with a `static IMPORTER`, and its line in `IMPORTERS` (`detect.rs`); a new tool is in `source.rs`.
 
-use crate::{Problem, Progress, sqlite};
+use crate::error::Problem;
+use crate::sqlite;
 use std::io::Read;
 use std::path::Path;
-use trace::{Source, Trace};
+use trace::Trace;
+
+/// The progress of an import.
+#[derive(Clone, Copy, Debug)]
+pub struct Progress {
+    /// Bytes read, or rows of a database.
+    pub done: u64,
+    /// Bytes or rows in all, when known.
+    pub total: Option<u64>,
+}
 
 /// A kind of trace that an importer reads, for people.
 pub struct Form {
@@ -17,8 +27,6 @@ pub struct Form {
 
 /// A format that holdup reads.
 pub(crate) struct Importer {
-    /// The tool that writes it, and its name for people.
-    pub source: Source,
     /// The forms in which people have it.
     pub forms: &'static [Form],
     /// Whether an input is of this format.

@@ -22,6 +22,7 @@ mod database;
 mod demangle;
 mod detect;
 mod error;
+mod finish;
 mod gather;
 mod holdup_file;
 mod identities;
@@ -33,45 +34,28 @@ mod nvprof;
 mod overhead;
 mod printed;
 mod progress;
+mod refusal;
+mod source;
 mod sqlite;
 mod stacks;
 mod suffix;
 
 pub use error::{ImportError, Problem};
-pub use importer::Form;
+pub use importer::{Form, Progress};
 
-use detect::Format;
+use detect::{Format, IMPORTERS};
 use flate2::read::MultiGzDecoder;
-use importer::{ENOUGH, Importer, Input, Seen};
+use importer::{ENOUGH, Input, Seen};
 use memmap2::Mmap;
+use refusal::needs_a_file;
 use std::fs::File;
 use std::io::{Cursor, Read};
 use std::path::Path;
 use trace::Trace;
 
-/// Every importer, in the order in which they check an input. Listings are checked before JSON: a program's output may start
-/// with a bracket.
-static IMPORTERS: &[&Importer] = &[
-    &holdup_file::IMPORTER,
-    &gather::IMPORTER,
-    &printed::IMPORTER,
-    &nvprof::IMPORTER,
-    &nsys::IMPORTER,
-    &kineto::IMPORTER,
-];
-
 /// Every kind of trace that [`open`] reads.
 pub fn forms() -> impl Iterator<Item = &'static Form> {
     IMPORTERS.iter().rev().flat_map(|importer| importer.forms)
-}
-
-/// The progress of an import.
-#[derive(Clone, Copy, Debug)]
-pub struct Progress {
-    /// Bytes read, or rows of a database.
-    pub done: u64,
-    /// Bytes or rows in all, when known.
-    pub total: Option<u64>,
 }
 
 /// Reads the trace at `path`; `-` is standard input.
@@ -144,14 +128,6 @@ fn read_stream(stream: &mut dyn Read, progress: &mut dyn FnMut(Progress)) -> Res
     }
 }
 
-/// The problem of a SQLite database from a stream: SQLite seeks in its file, and holdup makes no temporary copies.
-fn needs_a_file() -> Problem {
-    Problem::NotATrace {
-        what: "a SQLite database without a file name".to_owned(),
-        what_to_do: "name the file instead of piping it",
-    }
-}
-
 /// Reads a trace from gzip data; `progress` gets compressed bytes.
 fn read_gzip(compressed: impl Read, progress: &mut dyn FnMut(u64)) -> Result<Trace, Problem> {
     let read = std::cell::Cell::new(0);
@@ -184,13 +160,4 @@ impl<R: Read> Read for Counted<'_, R> {
         self.read.set(self.read.get() + count as u64);
         Ok(count)
     }
-}
-
-/// The last step of every import, when all records are in their tables.
-fn finish(trace: &mut Trace) {
-    trace.join();
-    trace.fit();
-    clock::check(trace);
-    trace.rebase();
-    demangle::kernels(trace);
 }

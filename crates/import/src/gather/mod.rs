@@ -29,9 +29,10 @@ mod watched;
 mod wrapped;
 
 use crate::clock;
+use crate::finish::finish;
 use crate::identities::Identities;
-use crate::importer::{Fit, Importer, Input, Seen};
-use crate::{Problem, Progress, demangle, finish};
+use crate::importer::{Fit, Importer, Input, Progress, Seen};
+use crate::{Problem, demangle};
 use devices::Devices;
 use endings::Endings;
 use later::Later;
@@ -52,7 +53,6 @@ use watched::Watched;
 const TIMES: std::ops::Range<Ns> = 0..1 << 61;
 
 pub(crate) static IMPORTER: Importer = Importer {
-    source: Source::HOLDUP,
     // What a recorder leaves that was killed; people have it as a `.holdup` file.
     forms: &[],
     sniff,

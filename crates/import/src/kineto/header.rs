@@ -2,6 +2,7 @@
 
 use crate::identities::Identities;
 use crate::json::{Scalar, Scanner, Stop};
+use crate::source;
 use trace::{Ns, Trace};
 
 /// Top-level values other than the events.
@@ -138,7 +139,7 @@ impl Header {
     /// Writes the values into the trace's meta and devices.
     pub fn apply(self, trace: &mut Trace, identities: &mut Identities) {
         let meta = &mut trace.meta;
-        meta.set_source(super::SOURCE);
+        meta.set_source(source::KINETO);
         meta.driver = cuda_version(&self.driver);
         meta.runtime = cuda_version(&self.runtime);
         let libraries = [("CUPTI", cupti_version(&self.cupti)), ("NCCL", self.nccl)];

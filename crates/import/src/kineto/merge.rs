@@ -4,6 +4,7 @@ use super::batch::{ARROWS, Batch, Called, Keys, Label, Marked, Span, StreamKey};
 use super::header::Header;
 use super::python::{self, Backward};
 use super::stack::Places;
+use crate::finish::finish;
 use crate::identities::Identities;
 use rustc_hash::FxHashMap;
 use trace::{
@@ -137,7 +138,7 @@ impl Merge {
         python::remark(&mut self.trace);
         let processes = self.op_processes();
         self.place_ops(&processes);
-        crate::finish(&mut self.trace);
+        finish(&mut self.trace);
         self.trace
     }
 

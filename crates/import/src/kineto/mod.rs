@@ -17,9 +17,9 @@ mod tests;
 
 use supply::Text;
 
-use crate::importer::{Fit, Form, Importer, Input, Seen};
+use crate::Problem;
+use crate::importer::{Fit, Form, Importer, Input, Progress, Seen};
 use crate::json::{Scanner, Stop};
-use crate::{Problem, Progress};
 use batch::{Batch, End};
 use header::{Header, Top};
 use merge::Merge;
@@ -27,7 +27,7 @@ use std::collections::BTreeMap;
 use std::sync::mpsc::{channel, sync_channel};
 use std::sync::{Mutex, PoisonError};
 use supply::{BLOCK, Block, STREAM_BLOCK, Supply};
-use trace::{Source, Trace};
+use trace::Trace;
 
 /// The longest event that is read, bytes: an event without an end must not fill the memory.
 const LONGEST_EVENT: usize = 64 << 20;
@@ -35,10 +35,7 @@ const LONGEST_EVENT: usize = 64 << 20;
 /// The longest text before the events of a stream, bytes.
 const LONGEST_HEADER: usize = 64 << 20;
 
-/// Traces of PyTorch's profiler and other users of Kineto.
-pub(crate) const SOURCE: Source = Source { id: "kineto", title: "Kineto" };
-
-pub(crate) static IMPORTER: Importer = Importer { source: SOURCE, forms: FORMS, sniff, read };
+pub(crate) static IMPORTER: Importer = Importer { forms: FORMS, sniff, read };
 
 const FORMS: &[Form] = &[Form {
     name: "JSON of PyTorch's profiler and other users of Kineto, since 2020",

@@ -1,8 +1,8 @@
 //! Calls of host threads: CUDA's runtime and driver, libraries above them, the operating system.
 
 use super::kinds::{Class, Kinds, api_of};
+use super::reader::{Nsys, TIMES, thread};
 use super::stacks::StackIds;
-use super::{Nsys, TIMES, thread};
 use crate::Problem;
 use crate::sqlite::{Filling, Value, interval};
 use crate::suffix;

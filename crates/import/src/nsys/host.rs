@@ -1,7 +1,7 @@
 //! Host time that the program marked (NVTX) or the tracer used.
 
 use super::python::{Domain, Python};
-use super::{Nsys, TIMES, thread};
+use super::reader::{Nsys, TIMES, thread};
 use crate::sqlite::{Filling, Value, interval};
 use crate::{Problem, overhead};
 use rustc_hash::FxHashMap;

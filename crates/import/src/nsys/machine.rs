@@ -1,8 +1,7 @@
-//! The machine the program ran on: its GPUs, and the names of its processes and threads.
+//! Numbers of the GPUs of the machine that the program ran on.
 
-use super::{Nsys, thread};
 use crate::Problem;
-use crate::sqlite::{Filling, Source, Value};
+use crate::sqlite::{Source, Value};
 use rustc_hash::{FxHashMap, FxHashSet};
 
 /// The GPU that a process means by a CUDA device index.
@@ -14,7 +13,7 @@ pub(super) struct Machine {
     gpus: FxHashMap<(i64, i64), i64>,
     /// CUDA index by GPU, if all processes agree.
     cuda: FxHashMap<i64, i64>,
-    agreed: bool,
+    pub(super) agreed: bool,
 }
 
 impl Machine {
@@ -44,80 +43,10 @@ impl Machine {
     }
 
     /// The same from Nsight Systems' number and the CUDA index that it states with it.
-    fn ordinal_of_gpu(&self, gpu: Option<i64>, device: Option<i64>) -> Option<i64> {
+    pub(super) fn ordinal_of_gpu(&self, gpu: Option<i64>, device: Option<i64>) -> Option<i64> {
         if !self.agreed {
             return gpu;
         }
         gpu.and_then(|gpu| self.cuda.get(&gpu).copied()).or(device).or(gpu)
-    }
-}
-
-impl Nsys<'_> {
-    /// Names and sizes of the GPUs, processes and threads that the events named.
-    pub(super) fn describe_machine(&mut self) -> Result<(), Problem> {
-        self.gpus()?;
-        self.process_names()?;
-        self.thread_names()
-    }
-
-    fn gpus(&mut self) -> Result<(), Problem> {
-        let Nsys { rows: Filling { source, names, ids, trace, .. }, machine, .. } = self;
-        let columns = [
-            "id",
-            "cuDevice",
-            "name",
-            "smCount",
-            "asyncEngines",
-            "totalMemory",
-            "computeMajor",
-            "computeMinor",
-        ];
-        let read = |[gpu, device, name, processors, engines, memory, major, minor]: [Value; 8]| {
-            let ordinal = machine.ordinal_of_gpu(gpu.int(), device.int()).ok_or("no id")?;
-            let row = ids.device(trace, ordinal).index();
-            let devices = &mut trace.devices;
-            devices.name[row] = names.sym_or_empty(&mut trace.strings, name)?;
-            devices.multiprocessors[row] = processors.size();
-            devices.copy_engines[row] = engines.size();
-            devices.memory_bytes[row] = memory.int().unwrap_or(0);
-            devices.compute_major[row] = major.size();
-            devices.compute_minor[row] = minor.size();
-            Ok(())
-        };
-        source.scan("TARGET_INFO_GPU", columns, read)?.ignore();
-        if !machine.agreed {
-            trace.meta.notes.push(
-                "The processes number the GPUs differently; devices carry Nsight Systems' numbers."
-                    .to_owned(),
-            );
-        }
-        Ok(())
-    }
-
-    fn process_names(&mut self) -> Result<(), Problem> {
-        let Filling { source, names, ids, trace, .. } = &mut self.rows;
-        let read = |[global, pid, name]: [Value; 3]| {
-            let pid = pid.int().or(thread(global).ok().map(|(pid, _)| pid)).ok_or("no process id")?;
-            // Every process of the machine is listed; most have nothing to do with the trace.
-            if let Some(process) = ids.known_process(pid) {
-                trace.processes.name[process.index()] = names.sym_or_empty(&mut trace.strings, name)?;
-            }
-            Ok(())
-        };
-        source.scan("PROCESSES", ["globalPid", "pid", "name"], read)?.ignore();
-        Ok(())
-    }
-
-    fn thread_names(&mut self) -> Result<(), Problem> {
-        let Filling { source, names, ids, trace, .. } = &mut self.rows;
-        let read = |[global, name]: [Value; 2]| {
-            let (pid, tid) = thread(global)?;
-            if let Some(row) = ids.known_thread(pid, tid) {
-                trace.threads.name[row.index()] = names.sym_or_empty(&mut trace.strings, name)?;
-            }
-            Ok(())
-        };
-        source.scan("ThreadNames", ["globalTid", "nameId"], read)?.ignore();
-        Ok(())
     }
 }

@@ -1,7 +1,9 @@
 //! The file's description of itself, and the tables that holdup skips.
 
-use super::{EVENTS, Nsys};
+use super::events::EVENTS;
+use super::reader::Nsys;
 use crate::Problem;
+use crate::source;
 use crate::sqlite::{Source, Value};
 use std::collections::BTreeMap;
 
@@ -27,7 +29,7 @@ impl Nsys<'_> {
     pub(super) fn meta(&mut self) -> Result<(), Problem> {
         let source = self.rows.source;
         let meta = &mut self.rows.trace.meta;
-        meta.set_source(super::SOURCE);
+        meta.set_source(source::NSYS);
         let mut export = pairs(source, "META_DATA_EXPORT")?;
         export.extend(pairs(source, "EXPORT_META_DATA")?);
         meta.source_version = export.remove("EXPORT_SCHEMA_VERSION").unwrap_or_default();

@@ -6,32 +6,35 @@
 
 mod blocking;
 mod calls;
+mod events;
 mod host;
 mod kinds;
 mod machine;
 mod meta;
+mod names;
 mod ops;
 mod python;
+mod reader;
 mod stacks;
 #[cfg(test)]
 mod tests;
 mod threads;
 
+use crate::Problem;
+use crate::finish::finish;
 use crate::identities::Identities;
-use crate::importer::{Fit, Form, Importer, Input, Seen};
+use crate::importer::{self, Fit, Form, Importer, Input, Seen};
 use crate::progress::Progress;
-use crate::sqlite::{Fault, Filling, Names, Source, Value};
-use crate::{Problem, finish};
+use crate::refusal::needs_a_file;
+use crate::sqlite::{Filling, Names, Source};
+use events::EVENTS;
 use kinds::Kinds;
 pub(crate) use kinds::api_of;
 use machine::Machine;
-use std::ops::Range;
-use trace::{Ns, Trace};
+use reader::Nsys;
+use trace::Trace;
 
-/// Exports of Nsight Systems.
-pub(crate) const SOURCE: trace::Source = trace::Source { id: "nsys", title: "Nsight Systems" };
-
-pub(crate) static IMPORTER: Importer = Importer { source: SOURCE, forms: FORMS, sniff, read };
+pub(crate) static IMPORTER: Importer = Importer { forms: FORMS, sniff, read };
 
 const FORMS: &[Form] = &[Form {
     name: "Nsight Systems, as SQLite",
@@ -44,40 +47,9 @@ fn sniff(seen: &Seen<'_>) -> Fit {
     (tables.has_column("StringIds", "value") || tables.any_cupti_has("nameId")).into()
 }
 
-fn read(input: Input<'_>, progress: &mut dyn FnMut(crate::Progress)) -> Result<Trace, Problem> {
-    let Input::Database(db) = input else { return Err(crate::needs_a_file()) };
-    import(db, &mut |done, rows| progress(crate::Progress { done, total: Some(rows) }))
-}
-
-/// Times for which rebasing and subtraction cannot overflow, ns: 18 years on either side of the start.
-const TIMES: Range<Ns> = -(1 << 59)..1 << 59;
-
-/// Tables that are read row by row, in the order they are read.
-const EVENTS: [&str; 17] = [
-    stacks::CUDA,
-    stacks::OS,
-    calls::CUDA,
-    calls::LIBRARIES[0],
-    calls::LIBRARIES[1],
-    calls::OS,
-    ops::MEMCPY,
-    ops::MEMSET,
-    ops::KERNEL,
-    ops::GRAPH,
-    ops::SYNCHRONIZATION,
-    host::NVTX,
-    host::PROFILER,
-    host::CUPTI,
-    stacks::SAMPLES,
-    threads::SAMPLES,
-    threads::SCHEDULER,
-];
-
-/// The reader's state: the database on one side, the trace being built on the other.
-struct Nsys<'a> {
-    rows: Filling<'a>,
-    kinds: Kinds,
-    machine: Machine,
+fn read(input: Input<'_>, progress: &mut dyn FnMut(importer::Progress)) -> Result<Trace, Problem> {
+    let Input::Database(db) = input else { return Err(needs_a_file()) };
+    import(db, &mut |done, rows| progress(importer::Progress { done, total: Some(rows) }))
 }
 
 /// Reads the trace.
@@ -105,16 +77,4 @@ pub(crate) fn import(
     progress.finish();
     finish(&mut trace);
     Ok(trace)
-}
-
-/// A thread's process and id, from the number into which Nsight Systems packs them.
-fn thread(global: Value) -> Result<(i64, i64), Fault> {
-    let global = global.int().ok_or("no thread")?;
-    Ok((global >> 24 & 0xff_ffff, global & 0xff_ffff))
-}
-
-/// The process of a GPU record: the one it names, or else the only one.
-fn process(global: Value, only: Option<i64>) -> Result<i64, Fault> {
-    let named = global.int().map(|global| global >> 24 & 0xff_ffff);
-    Ok(named.or(only).ok_or("names no process in a trace of several")?)
 }

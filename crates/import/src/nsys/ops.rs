@@ -2,7 +2,7 @@
 
 use super::kinds::Kinds;
 use super::machine::Machine;
-use super::{Nsys, TIMES, process};
+use super::reader::{Nsys, TIMES, process};
 use crate::Problem;
 use crate::sqlite::{self, Fault, Filling, SIZES, Value, interval};
 use trace::{Op, OpKind, StreamId, Sync};

@@ -1,6 +1,6 @@
 //! Call stacks: one row per frame, numbered by stack and depth.
 
-use super::Nsys;
+use super::reader::Nsys;
 use crate::Problem;
 use crate::sqlite::{Filling, Value};
 use crate::stacks::Stacks;

@@ -2,7 +2,7 @@
 //! operating system's runtime library.
 
 use super::blocking::{Awaited, awaited};
-use super::{Nsys, TIMES, thread};
+use super::reader::{Nsys, TIMES, thread};
 use crate::Problem;
 use crate::sqlite::{Fault, Filling, Value};
 use rustc_hash::FxHashMap;

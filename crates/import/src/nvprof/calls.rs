@@ -1,6 +1,7 @@
 //! Calls into CUDA's runtime and driver.
 
-use super::{Nvprof, cbid, times};
+use super::cbid;
+use super::reader::{Nvprof, times};
 use crate::Problem;
 use crate::sqlite::Filling;
 use rustc_hash::FxHashMap;

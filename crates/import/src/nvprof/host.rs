@@ -1,6 +1,6 @@
 //! Host time that the program marked (NVTX) or the tracer and the driver used.
 
-use super::{Nvprof, TIMES, times};
+use super::reader::{Nvprof, TIMES, times};
 use crate::sqlite::Value;
 use crate::{Problem, overhead};
 use rustc_hash::FxHashMap;

@@ -8,21 +8,22 @@ mod calls;
 mod cbid;
 mod host;
 mod ops;
+mod reader;
 #[cfg(test)]
 mod tests;
 
+use crate::finish::finish;
 use crate::identities::Identities;
-use crate::importer::{Fit, Form, Importer, Input, Seen};
+use crate::importer::{self, Fit, Form, Importer, Input, Seen};
 use crate::progress::Progress;
-use crate::sqlite::{Fault, Filling, Names, Source, Value, interval};
-use crate::{Problem, finish};
+use crate::refusal::needs_a_file;
+use crate::sqlite::{Filling, Names, Source, Value};
+use crate::{Problem, source};
+use reader::Nvprof;
 use rustc_hash::FxHashMap;
-use trace::{Ns, Trace};
+use trace::Trace;
 
-/// Databases of nvprof and the Visual Profiler.
-pub(crate) const SOURCE: trace::Source = trace::Source { id: "nvprof", title: "nvprof" };
-
-pub(crate) static IMPORTER: Importer = Importer { source: SOURCE, forms: FORMS, sniff, read };
+pub(crate) static IMPORTER: Importer = Importer { forms: FORMS, sniff, read };
 
 const FORMS: &[Form] = &[Form { name: "nvprof, as SQLite", made_by: "`nvprof -o trace.nvvp …`" }];
 
@@ -33,13 +34,10 @@ fn sniff(seen: &Seen<'_>) -> Fit {
     (tables.any_cupti_has("cbid") || strings && tables.any_cupti_has("_id_")).into()
 }
 
-fn read(input: Input<'_>, progress: &mut dyn FnMut(crate::Progress)) -> Result<Trace, Problem> {
-    let Input::Database(db) = input else { return Err(crate::needs_a_file()) };
-    import(db, &mut |done, rows| progress(crate::Progress { done, total: Some(rows) }))
+fn read(input: Input<'_>, progress: &mut dyn FnMut(importer::Progress)) -> Result<Trace, Problem> {
+    let Input::Database(db) = input else { return Err(needs_a_file()) };
+    import(db, &mut |done, rows| progress(importer::Progress { done, total: Some(rows) }))
 }
-
-/// Valid times, ns: unsigned and since the Unix epoch; beyond the end, later arithmetic could overflow.
-const TIMES: std::ops::Range<Ns> = 0..1 << 61;
 
 /// Tables that are read row by row.
 const EVENTS: [&str; 10] = [
@@ -57,13 +55,6 @@ const EVENTS: [&str; 10] = [
 
 /// Tables that describe rather than record. Rows of all other tables are counted as skipped.
 const DESCRIPTIONS: [&str; 3] = ["StringTable", "CUPTI_ACTIVITY_KIND_DEVICE", "CUPTI_ACTIVITY_KIND_CONTEXT"];
-
-/// The reader's state: the database on one side, the trace being built on the other.
-struct Nvprof<'a> {
-    rows: Filling<'a>,
-    /// The device of each context: synchronizations name only the context.
-    device_of: FxHashMap<i64, i64>,
-}
 
 /// Reads the trace.
 pub(crate) fn import(
@@ -94,7 +85,7 @@ pub(crate) fn import(
 impl Nvprof<'_> {
     fn meta(&mut self) -> Result<(), Problem> {
         let meta = &mut self.rows.trace.meta;
-        meta.set_source(SOURCE);
+        meta.set_source(source::NVPROF);
         meta.epoch_unix_ns = Some(0);
         let Some(table) = self.rows.source.tables().find(|name| name.eq_ignore_ascii_case("version")) else {
             return Ok(());
@@ -150,13 +141,5 @@ impl Nvprof<'_> {
             }
         }
         Ok(())
-    }
-}
-
-/// The start and end of a record, ns; CUPTI writes two zeros if it could not measure them.
-fn times(start: Value, end: Value) -> Result<(Ns, Ns), Fault> {
-    match interval(start, end, &TIMES)? {
-        (0, 0) => Err("no times recorded".into()),
-        times => Ok(times),
     }
 }

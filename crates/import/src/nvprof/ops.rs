@@ -1,6 +1,6 @@
 //! GPU operations (copies, fills, kernels) and synchronizations.
 
-use super::{Nvprof, times};
+use super::reader::{Nvprof, times};
 use crate::sqlite::{self, Fault, Filling, SIZES, Value};
 use crate::{Problem, cupti};
 use trace::{Op, OpKind, ProcessId, StreamId, Sync};

@@ -9,20 +9,21 @@
 mod amount;
 mod columns;
 mod lines;
+mod number;
 mod ops;
 mod rows;
 mod threads;
 
-use crate::detect::is_text;
-use crate::importer::{Fit, Form, Importer, Input, Seen};
-use crate::{Problem, Progress, finish};
+use crate::Problem;
+use crate::finish::finish;
+use crate::importer::{Fit, Form, Importer, Input, Progress, Seen};
+use crate::refusal::{is_text, no_format};
 use columns::Table;
 use lines::{Lines, Piece};
 use rows::Reader;
 use trace::Trace;
 
-/// Each table of a listing states which tool printed it.
-pub(crate) static IMPORTER: Importer = Importer { source: crate::nvprof::SOURCE, forms: FORMS, sniff, read };
+pub(crate) static IMPORTER: Importer = Importer { forms: FORMS, sniff, read };
 
 const FORMS: &[Form] = &[
     Form {
@@ -130,7 +131,7 @@ impl Found {
                 "a summary, without events",
                 "print them with `nsys stats --format csv --report cuda_api_trace,cuda_gpu_trace`",
             ),
-            () => return crate::detect::no_format(),
+            () => return no_format(),
         };
         Problem::NotATrace { what: what.to_owned(), what_to_do }
     }

@@ -2,7 +2,7 @@
 
 use super::amount::{Size, Thousand};
 use super::columns::{Column, Table};
-use super::rows::{number, numbered};
+use super::number::{number, numbered};
 use crate::identities::Identities;
 use rustc_hash::FxHashMap;
 use trace::{CopyKind, MemoryKind, Ns, Op, OpKind, Trace};

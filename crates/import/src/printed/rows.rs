@@ -2,11 +2,12 @@
 
 use super::amount::{Size, Thousand, Time};
 use super::columns::{Column, Printer, Rows, Table};
+use super::number::{number, numbered};
 use super::ops::{self, Asked};
 use super::threads::{self, Printed};
 use crate::identities::Identities;
 use crate::nsys::api_of;
-use crate::suffix;
+use crate::{source, suffix};
 use rustc_hash::FxHashMap;
 use trace::{Api, Argument, Call, CallId, Ns, Range, RangeKind, Trace};
 
@@ -39,7 +40,7 @@ impl Reader {
     /// Reads nvprof's message about a process.
     pub(super) fn banner(&mut self, process: i64, text: &str) {
         self.process = process;
-        self.trace.meta.set_source(crate::nvprof::SOURCE);
+        self.trace.meta.set_source(source::NVPROF);
         let command = text.split_once(", command: ").map(|(_, command)| command);
         if let Some(command) = command.filter(|_| self.trace.meta.command.is_empty()) {
             command.clone_into(&mut self.trace.meta.command);
@@ -64,8 +65,8 @@ impl Reader {
     /// Reads an event of a table.
     pub(super) fn row(&mut self, table: &Table, cells: &[String]) {
         self.trace.meta.set_source(match table.printer {
-            Printer::Nvprof => crate::nvprof::SOURCE,
-            Printer::Nsys => crate::nsys::SOURCE,
+            Printer::Nvprof => source::NVPROF,
+            Printer::Nsys => source::NSYS,
         });
         let Some(name) = table.cell(cells, Column::Name) else {
             return self.trace.meta.lost.record("row without a name");
@@ -174,7 +175,7 @@ impl Reader {
         ops::place(&mut self.trace, &mut self.ids, asked, thousand);
         self.devices.describe(&mut self.trace, &mut self.ids);
         let Trace { meta, processes, .. } = &mut self.trace;
-        if meta.source == crate::nvprof::SOURCE.id && processes.len() > 1 {
+        if meta.source == source::NVPROF.id && processes.len() > 1 {
             let note = "Several processes are listed, each with its own clock: equal times in two processes are \
                         not simultaneous.";
             meta.notes.push(note.to_owned());
@@ -215,24 +216,11 @@ fn times(table: &Table, cells: &[String]) -> Result<(Time, Time), &'static str> 
     Ok((start, time(Column::Duration).ok_or("row whose duration is not a time")?))
 }
 
-pub(super) fn number(table: &Table, cells: &[String], column: Column) -> Option<i64> {
-    table.cell(cells, column)?.parse().ok()
-}
-
 /// The function of `cudaLaunchKernel (scale(float*) [423])`, its kernel, and the id that nvprof gives launches.
 fn launched(name: &str) -> (&str, Option<&str>, Option<i64>) {
     let Some((function, launch)) = name.split_once(" (") else { return (name, None, None) };
     match launch.strip_suffix(')').map(numbered) {
         Some((kernel, Some(id))) => (function, Some(kernel), Some(id)),
         _ => (function, None, None),
-    }
-}
-
-/// The name of `scale(float*) [423]`, and the id of the launch.
-pub(super) fn numbered(name: &str) -> (&str, Option<i64>) {
-    let Some((plain, number)) = name.rsplit_once(" [") else { return (name, None) };
-    match number.strip_suffix(']').map(str::parse) {
-        Some(Ok(number)) => (plain, Some(number)),
-        _ => (name, None),
     }
 }
