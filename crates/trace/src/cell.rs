@@ -1,73 +1,13 @@
 //! Converts one value of a column to and from a Parquet file.
 
-use crate::columns::{ColumnError, Group, Kind, Rows};
+use crate::columns::{Group, Kind, Rows};
 use crate::encode::Values;
+use crate::error::{CellError, ColumnError};
 use crate::kinds::*;
 use crate::model::*;
 use crate::moved::{Marks, Moved, Tables};
 use crate::{Strings, Sym};
 use parquet::data_type::ByteArray;
-
-/// A column in a file that does not fit the schema.
-#[derive(Debug, thiserror::Error)]
-pub enum CellError {
-    /// The column has another type.
-    #[error("column {column} is {found}, expected {expected}")]
-    Type {
-        /// The column.
-        column: &'static str,
-        /// Its type in the file.
-        found: String,
-        /// The type of the schema.
-        expected: &'static str,
-    },
-    /// A row number points past the end of the table it refers to.
-    #[error("column {column}, row {row}: refers to row {target} of {table}, which has {rows} rows")]
-    Dangling {
-        /// The column.
-        column: &'static str,
-        /// Row within this table.
-        row: usize,
-        /// The number it holds.
-        target: usize,
-        /// The table referred to.
-        table: &'static str,
-        /// Rows that table has.
-        rows: usize,
-    },
-    /// An interval ends before it starts.
-    #[error("row {row}: ends at {end} ns, before its start at {start} ns")]
-    Interval {
-        /// Row within this table.
-        row: usize,
-        /// Start, ns.
-        start: i64,
-        /// End, ns.
-        end: i64,
-    },
-    /// A time or a count is negative, or longer than the interval it belongs to.
-    #[error("column {column}, row {row}: {value} is not between 0 and {most}")]
-    Amount {
-        /// The column.
-        column: &'static str,
-        /// Row within this table.
-        row: usize,
-        /// The value it holds.
-        value: i64,
-        /// The largest that fits.
-        most: i64,
-    },
-    /// Two rows of a thread are not in order, or overlap.
-    #[error("row {row}: starts at {start} ns, before the thread's last row ends at {end} ns")]
-    Overlap {
-        /// Row within this table.
-        row: usize,
-        /// Its start, ns.
-        start: i64,
-        /// The end of the thread's row before it, ns.
-        end: i64,
-    },
-}
 
 /// A value of a table column.
 pub(crate) trait Cell: Copy + Sized {

@@ -1,8 +1,8 @@
 //! Properties that the rest of holdup relies on in a trace that was read.
 
-use crate::cell::CellError;
+use crate::Ns;
+use crate::error::{CellError, TableError};
 use crate::model::*;
-use crate::{Ns, TableError};
 
 /// No time is as far as this from another, ns.
 pub const FAR: Ns = 1 << 62;

@@ -1,8 +1,8 @@
 //! A table's columns from Parquet, through the readers of single columns: the Arrow interface of the `parquet` crate
 //! would take a third of holdup's build time.
 
-use crate::cell::CellError;
-use crate::encode::BATCH;
+use crate::chunk::BATCH;
+use crate::error::{CellError, ColumnError};
 use bytes::Bytes;
 use parquet::basic::{ConvertedType, LogicalType, Type as Physical};
 use parquet::column::reader::{ColumnReader, ColumnReaderImpl};
@@ -90,25 +90,19 @@ impl Columns {
     }
 }
 
+/// Most rows of a table in so many bytes.
+pub(crate) fn most_rows(bytes: usize) -> u64 {
+    const FREE: u64 = 1 << 20;
+    const A_BYTE: u64 = 16;
+    (FREE + A_BYTE * bytes as u64).min(u64::from(u32::MAX))
+}
+
 /// Some rows of a table in a file.
 pub(crate) struct Group<'a> {
     reader: &'a dyn RowGroupReader,
     schema: &'a SchemaDescriptor,
     /// Number of rows.
     pub(crate) rows: usize,
-}
-
-/// Why a column cannot be read.
-#[derive(Debug)]
-pub(crate) enum ColumnError {
-    Cell(CellError),
-    Parquet(ParquetError),
-}
-
-impl From<ParquetError> for ColumnError {
-    fn from(error: ParquetError) -> Self {
-        ColumnError::Parquet(error)
-    }
 }
 
 impl Group<'_> {

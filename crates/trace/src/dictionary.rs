@@ -4,7 +4,7 @@
 //! The `parquet` crate hashes every value of a column, texts in full, where most columns of a trace have numbers already:
 //! kinds, names, rows of threads and streams.
 
-use crate::encode::{BATCH, Cells, Encoded, Fill, PAGE, ZSTD, compression};
+use crate::chunk::{BATCH, Cells, Encoded, Fill, PAGE, ZSTD, compression};
 use bytes::Bytes;
 use parquet::basic::Encoding;
 use parquet::column::page::{CompressedPage, Page, PageWriter};

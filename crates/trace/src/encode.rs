@@ -4,11 +4,13 @@
 //! A column whose values repeat becomes numbers in a dictionary ([`crate::dictionary`]), all other numbers become
 //! differences to the value before (`DELTA_BINARY_PACKED`): times, ids and row numbers mostly grow in small steps.
 
+use crate::chunk::{BATCH, Cells, Encoded, Fill, PAGE, compression};
+use crate::columns::most_rows;
 use crate::dictionary::{self, Numbers};
-use crate::file::{FileError, most_rows};
+use crate::error::FileError;
 use bytes::Bytes;
-use parquet::basic::{Compression, Encoding, LogicalType, Repetition, Type as Physical, ZstdLevel};
-use parquet::column::writer::{ColumnCloseResult, get_column_writer, get_typed_column_writer};
+use parquet::basic::{Compression, Encoding, LogicalType, Repetition, Type as Physical};
+use parquet::column::writer::{get_column_writer, get_typed_column_writer};
 use parquet::data_type::{ByteArray, ByteArrayType, DataType, DoubleType, Int32Type, Int64Type};
 use parquet::errors::ParquetError;
 use parquet::file::properties::{EnabledStatistics, WriterProperties, WriterPropertiesBuilder};
@@ -18,18 +20,8 @@ use rayon::prelude::*;
 use std::ops::Range;
 use std::sync::Arc;
 
-/// Rows that are converted to Parquet's values at a time.
-pub(crate) const BATCH: usize = 1 << 16;
-
 /// Rows of a row group: the default of Parquet's writers.
 const GROUP: usize = 1 << 20;
-
-/// Rows of a page: few enough for a reader's memory, and so many that starting a compression costs little.
-pub(crate) const PAGE: usize = 1 << 17;
-
-/// Level of compression. Level 3, the default of zstd, makes the file of a recording 3 % smaller, and only to search for
-/// matches took 9 % of the processor time of `holdup import SPOOL` (the spool of `benches/gather.sh 20000000`, `perf`).
-pub(crate) const ZSTD: i32 = 1;
 
 /// The values of a column, by row; `None` is null in the file.
 pub struct Values<'a>(Of<'a>);
@@ -41,30 +33,6 @@ enum Of<'a> {
     Double(Fill<'a, f64>),
     Text(Fill<'a, ByteArray>),
     Among(Vec<ByteArray>, Fill<'a, u32>),
-}
-
-/// Appends the cells of some rows.
-pub(crate) type Fill<'a, T> = Box<dyn Fn(Range<usize>, &mut Cells<T>) + Sync + 'a>;
-
-/// The cells of some rows.
-pub(crate) struct Cells<T> {
-    /// The values of those that are not null.
-    pub values: Vec<T>,
-    /// Of each row, 1 for a value and 0 for null: Parquet's definition level.
-    pub present: Vec<i16>,
-}
-
-impl<T> Cells<T> {
-    pub(crate) fn clear(&mut self) {
-        self.values.clear();
-        self.present.clear();
-    }
-}
-
-impl<T> Default for Cells<T> {
-    fn default() -> Self {
-        Cells { values: Vec::new(), present: Vec::new() }
-    }
 }
 
 /// One closure for many rows: what a row costs must not include a call through a pointer.
@@ -169,9 +137,6 @@ impl<'a> Values<'a> {
     }
 }
 
-/// The bytes of a column chunk, and what the file's footer says of it.
-pub(crate) type Encoded = (Bytes, ColumnCloseResult);
-
 /// Properties that all columns have in common. Statistics are those of a row group: nobody looks for single pages.
 fn properties() -> WriterPropertiesBuilder {
     WriterProperties::builder()
@@ -180,10 +145,6 @@ fn properties() -> WriterPropertiesBuilder {
         .set_offset_index_disabled(true)
         .set_data_page_row_count_limit(PAGE)
         .set_write_batch_size(1 << 13)
-}
-
-pub(crate) fn compression() -> Compression {
-    Compression::ZSTD(ZstdLevel::try_new(ZSTD).unwrap_or_default())
 }
 
 fn differences<D: DataType>(

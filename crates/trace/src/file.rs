@@ -2,7 +2,8 @@
 //! Unknown tables and columns are ignored, missing ones are empty.
 
 use crate::check::check;
-use crate::columns::{ColumnError, Columns, Group};
+use crate::columns::{Columns, Group, most_rows};
+use crate::error::ColumnError;
 use crate::model::tables;
 use crate::*;
 use bytes::Bytes;
@@ -12,44 +13,6 @@ use std::io::{Cursor, Read, Seek, Write};
 use std::panic::AssertUnwindSafe;
 use zip::result::ZipError;
 use zip::write::SimpleFileOptions;
-
-/// Why a `.holdup` file cannot be read or written.
-#[derive(Debug, thiserror::Error)]
-pub enum FileError {
-    /// The file system failed.
-    #[error(transparent)]
-    Io(#[from] std::io::Error),
-    /// Not a readable zip archive.
-    #[error("not a .holdup archive, or a part of one: copy or record it again ({0})")]
-    Archive(#[from] ZipError),
-    /// A part is compressed by the archive.
-    #[error("part {0} is compressed, but .holdup archives store their parts: pack it again with zip -0")]
-    Compressed(String),
-    /// A part claims more bytes than the archive stores for it.
-    #[error("part {0} claims {1} bytes, more than the archive holds")]
-    Oversized(String, u64),
-    /// A table claims more rows than its bytes can hold.
-    #[error("table {0} claims {1} rows, more than its {2} bytes can hold: write the file again")]
-    TooManyRows(&'static str, u64, usize),
-    /// `meta.json` is missing.
-    #[error("the archive has no meta.json, so it is not a .holdup file")]
-    NoMeta,
-    /// `meta.json` does not parse.
-    #[error("meta.json: {0}")]
-    Meta(#[from] serde_json::Error),
-    /// Written by a later version.
-    #[error("written with schema {0}, this holdup reads up to {SCHEMA_VERSION}: use a newer holdup")]
-    TooNew(u32),
-    /// A table is not readable Parquet.
-    #[error("table {0}: {1}")]
-    Parquet(&'static str, #[source] ParquetError),
-    /// A table's Parquet pages or row counts are damaged.
-    #[error("table {0}: damaged Parquet pages: write the file again")]
-    Damaged(&'static str),
-    /// A table does not fit the schema.
-    #[error(transparent)]
-    Table(#[from] TableError),
-}
 
 /// Writes `trace` as a `.holdup` archive.
 pub fn write(trace: &Trace, to: impl Write + Seek) -> Result<(), FileError> {
@@ -155,13 +118,6 @@ fn plausible(table: &'static str, rows: Option<u64>, bytes: usize) -> Result<(),
         Some(rows) => Err(FileError::TooManyRows(table, rows, bytes)),
         None => Err(FileError::Damaged(table)),
     }
-}
-
-/// Most rows of a table in so many bytes.
-pub(crate) fn most_rows(bytes: usize) -> u64 {
-    const FREE: u64 = 1 << 20;
-    const A_BYTE: u64 = 16;
-    (FREE + A_BYTE * bytes as u64).min(u64::from(u32::MAX))
 }
 
 /// Refuses column chunks that lie outside the file: the Parquet reader would panic at some of them.

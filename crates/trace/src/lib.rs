@@ -31,10 +31,12 @@
 mod captures;
 mod cell;
 mod check;
+mod chunk;
 mod columns;
 mod cut;
 mod dictionary;
 mod encode;
+mod error;
 mod file;
 mod fit;
 mod join;
@@ -53,10 +55,10 @@ mod table;
 mod times;
 mod within;
 
-pub use cell::CellError;
 pub use check::FAR;
 pub use encode::{Values, to_parquet};
-pub use file::{FileError, read, write, write_parts};
+pub use error::{CellError, FileError, TableError};
+pub use file::{read, write, write_parts};
 pub use join::CorrelationIndex;
 pub use kinds::{
     Api, CopyKind, LockKind, LockLayer, LockMode, MemoryKind, OpKind, RangeKind, STACKS, SyncKind, TallyKind,
@@ -69,7 +71,6 @@ pub use near::partition_point_near;
 pub use outermost::{is_cuda_call, outermost_calls};
 pub use select::{Selected, Selection, marks};
 pub use strings::{Strings, Sym};
-pub use table::TableError;
 pub use times::Times;
 pub use within::Within;
 

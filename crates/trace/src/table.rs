@@ -1,18 +1,5 @@
 //! Tables as structures of arrays. One declaration gives the columns, the row, and their conversion to and from files.
 
-use crate::CellError;
-
-/// A table in a file that does not fit its schema.
-#[derive(Debug, thiserror::Error)]
-#[error("table {table}: {problem}")]
-pub struct TableError {
-    /// The table.
-    pub table: &'static str,
-    /// Problem with the table.
-    #[source]
-    pub problem: CellError,
-}
-
 /// Declares a table: `name` in files, a row type, and a columns type with one `Vec` per column.
 ///
 /// A column's type says what becomes of it where rows move, within a trace or to another one ([`crate::moved`]): typed row
@@ -147,7 +134,7 @@ macro_rules! table {
                 &mut self,
                 rows: &$crate::columns::Group<'_>,
                 strings: &mut $crate::Strings,
-            ) -> Result<(), $crate::columns::ColumnError> {
+            ) -> Result<(), $crate::error::ColumnError> {
                 $($crate::cell::append(rows, stringify!($column), &mut self.$column, strings)?;)+
                 Ok(())
             }
