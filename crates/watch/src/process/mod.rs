@@ -1,89 +1,29 @@
 //! One process of the program: its threads look by look.
 
+mod memory;
+mod samples;
 mod stacks;
+mod state;
 
-use crate::account::Change;
+pub use memory::read_byte;
+pub use state::Process;
+
 use crate::calls::Calls;
 use crate::clock;
-use crate::file::{At, Budget, Watched, spool_file};
+use crate::file::{Budget, Watched, spool_file};
 use crate::limits::{self, Limits};
-use crate::perf::Sampler;
 use crate::proc;
-use crate::syscalls;
-use crate::task::{self, Found, Task};
+use crate::task::{Found, Task};
+use memory::UNREADABLE;
 use rustc_hash::FxHashMap;
-use spool::{Glance, Left, Look, Note, Run, State, ThreadName, Unseen};
-use stacks::Stacks;
+use spool::{Glance, Look, Run, Unseen};
+use state::{Entry, Who};
 use std::collections::BTreeMap;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
 /// How often what changes seldom is read, ns: limits, chunks, who the process is.
 const SELDOM: i64 = 100_000_000;
-
-const UNREADABLE: &str = "its threads' stacks are not sampled: the kernel does not permit to read its memory \
-                          (holdup doctor says why)";
-
-/// A thread and what was written of it.
-struct Entry {
-    task: Task,
-    /// Its last row.
-    row: Option<At>,
-    /// Last glance at it that was written.
-    glance: Option<Glance>,
-    /// It has run since then.
-    moved: bool,
-    /// Its time on a processor then, ns.
-    sampled: i64,
-    /// Samples that the kernel writes down while it runs.
-    sampler: Option<Sampler>,
-    /// Its name, and whether that was read again: threads are named soon after they begin.
-    name: Option<String>,
-    named: bool,
-}
-
-/// Identity of a process, for as long as it runs one program: its id alone may be used again.
-#[derive(Clone, Copy)]
-struct Who {
-    began: Option<u64>,
-    /// Where its code begins; `None` for unknown.
-    code: Option<u64>,
-}
-
-impl Who {
-    fn is(self, other: Who) -> bool {
-        let same_code = self.code.zip(other.code).is_none_or(|(code, other)| code == other);
-        self.began == other.began && same_code
-    }
-}
-
-/// A process.
-pub struct Process {
-    pid: i32,
-    folder: PathBuf,
-    who: Who,
-    file: Watched,
-    entries: BTreeMap<u32, Entry>,
-    names: FxHashMap<i64, u32>,
-    calls: Calls,
-    /// It was said that system calls are unknown.
-    unknown_calls: bool,
-    limits: Limits,
-    limit_row: Option<(At, spool::Limits)>,
-    throttled: i64,
-    /// Links of the folder of its threads: their number and two.
-    links: u64,
-    /// When all threads were known.
-    complete: i64,
-    seldom: i64,
-    stacks: Option<Stacks>,
-    /// Processor time of the process and of its threads that ended.
-    began_with: i64,
-    ended: i64,
-    unseen: Unseen,
-    unseen_row: Option<At>,
-    next_stack: u32,
-}
 
 /// Why a process is not watched.
 pub enum Refusal {
@@ -315,11 +255,6 @@ impl Process {
         self.unseen.late += 1;
     }
 
-    fn note(&mut self, budget: &Budget, text: &str) {
-        let text = self.file.text(budget, &format!("process {}: {text}", self.pid));
-        self.file.append(budget, Note::KIND, text, &[Note { at: clock::now() }.bytes()]);
-    }
-
     fn write_look(&mut self, now: i64, glances: &[u8], budget: &Budget) {
         if !glances.is_empty() {
             let count = (glances.len() / size_of::<Glance>()) as u32;
@@ -341,60 +276,6 @@ impl Process {
     }
 }
 
-impl Entry {
-    /// Writes up to where the thread's rows reach: a look at `gone` found it no more, or there is none any more.
-    fn leave(&self, gone: i64, file: &mut Watched, budget: &Budget) {
-        if let Some(end) = self.task.end() {
-            let (running, runnable, tid) = (end.running, end.runnable, self.task.tid.into());
-            let left = Left { at: end.at, running, runnable, gone, tid };
-            file.append(budget, Left::KIND, 0, &[left.bytes()]);
-        }
-    }
-
-    /// Writes the thread's name down if it has another one now.
-    fn name(&mut self, pid: i32, file: &mut Watched, budget: &Budget) {
-        let tid = self.task.tid;
-        if let Some(name) = task::name(pid, tid).filter(|name| self.name.as_ref() != Some(name)) {
-            let id = file.text(budget, &name);
-            file.append(budget, ThreadName::KIND, id, &[ThreadName { tid: tid.into() }.bytes()]);
-            self.name = Some(name);
-        }
-    }
-
-    fn look(
-        &mut self,
-        began_after: Option<i64>,
-        file: &mut Watched,
-        names: &mut FxHashMap<i64, u32>,
-        budget: &Budget,
-    ) -> Found {
-        let (tid, at) = (self.task.tid, &mut self.row);
-        let found = self.task.look(began_after, &mut |change| {
-            let (Change::Last(row) | Change::Next(row)) = change;
-            let name = row.place.call.map_or(0, |number| {
-                *names.entry(number).or_insert_with(|| file.text(budget, &syscalls::name(number)))
-            });
-            let record = State {
-                start: row.start,
-                end: row.end,
-                running: row.running,
-                runnable: row.runnable,
-                object: row.place.object,
-                tid,
-                state: row.place.state as u32,
-            };
-            match (change, *at) {
-                (Change::Last(_), Some(at)) => file.rewrite(at, name, record.bytes()),
-                // A row that there was no room for stays lost, and counted.
-                (Change::Last(_), None) => {}
-                (Change::Next(_), _) => *at = file.append(budget, State::KIND, name, &[record.bytes()]),
-            }
-        });
-        self.moved |= found == Found::Moved;
-        found
-    }
-}
-
 /// Whether a process maps a file; also true if this may not be known.
 fn maps(pid: i32, path: &Path) -> bool {
     let text = match std::fs::read(format!("/proc/{pid}/maps")) {
@@ -412,19 +293,4 @@ fn who(pid: i32) -> Option<Who> {
     // The kernel shows 1 to those who may not know it.
     let code = proc::code_start(&text).filter(|start| *start > 1);
     lives.then(|| Who { began: proc::began(&text), code })
-}
-
-/// Reads a byte of a process's memory.
-///
-/// # Errors
-/// The system's error number: `EPERM` where this process may not.
-pub fn read_byte(pid: i32, address: u64) -> Result<u8, i32> {
-    let mut byte = [0u8; 1];
-    let local = libc::iovec { iov_base: byte.as_mut_ptr().cast(), iov_len: 1 };
-    let remote = libc::iovec { iov_base: std::ptr::without_provenance_mut(address as usize), iov_len: 1 };
-    // SAFETY: writes at most one byte into `byte`; the kernel checks the remote address.
-    match unsafe { libc::process_vm_readv(pid, &local, 1, &remote, 1, 0) } {
-        1 => Ok(byte[0]),
-        _ => Err(std::io::Error::last_os_error().raw_os_error().unwrap_or(0)),
-    }
 }
