@@ -2,9 +2,10 @@
 //! depends on the chunks before it (rows of streams, all other records) is left to be done in their order, so that the
 //! result is the same however many processors there are.
 
-use super::texts::Texts;
-use super::unread::Unread;
-use super::{Process, Times};
+use super::state::Process;
+use super::state::texts::Texts;
+use super::state::times::Times;
+use super::state::unread::Unread;
 use crate::cupti;
 use rayon::prelude::*;
 use rustc_hash::FxHashMap;

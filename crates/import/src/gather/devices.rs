@@ -1,20 +1,8 @@
 //! The GPUs of a program: one row for each UUID. With `CUDA_VISIBLE_DEVICES` each process has numbers of its own for them.
 
-use super::{Gather, Process};
-use rustc_hash::FxHashMap;
+use super::state::{Gather, Process};
 use spool::DeviceIdentity;
 use trace::{Device, DeviceId};
-
-/// GPUs, as far as the processes so far know them.
-#[derive(Default)]
-pub(super) struct Devices {
-    /// The rows of UUIDs.
-    rows: FxHashMap<[u64; 2], DeviceId>,
-    /// PCI domain, bus and device of rows.
-    places: FxHashMap<DeviceId, (u32, u32)>,
-    /// Whether two GPUs have one number, or one has two.
-    differ: bool,
-}
 
 impl Process<'_, '_> {
     /// Learns which GPU the process knows by a number.

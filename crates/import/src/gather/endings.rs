@@ -1,43 +1,10 @@
 //! Activity of threads between the last look at them and their end. The process's own file says when a thread ended and what
 //! the kernel had counted of it, the one beside it the same of the last look.
 
-use super::Process;
-use rustc_hash::FxHashMap;
-use spool::{Left, ThreadEnd};
+use super::state::Process;
+use super::state::endings::LastLook;
+use spool::ThreadEnd;
 use trace::{Ns, State, Sym, ThreadState};
-
-#[derive(Default)]
-pub(super) struct Endings {
-    ends: Vec<ThreadEnd>,
-    /// By the thread's id, which the system uses again.
-    left: FxHashMap<u64, Vec<LastLook>>,
-}
-
-/// The last look at a thread.
-#[derive(Clone, Copy, Default)]
-struct LastLook {
-    at: Ns,
-    /// The look that did not find it.
-    gone: Ns,
-    running: Ns,
-    runnable: Ns,
-}
-
-impl Endings {
-    /// A look did not find a thread any more.
-    pub(super) fn left(&mut self, left: Left) {
-        let Left { at, running, runnable, gone, tid } = left;
-        self.left.entry(tid).or_default().push(LastLook { at, gone, running, runnable });
-    }
-
-    /// Last look at a thread that ended so: nothing where no look found it; `None` where that is unknown.
-    fn last_look(&self, end: &ThreadEnd, all_known: bool) -> Option<Option<&LastLook>> {
-        match self.left.get(&end.tid) {
-            Some(known) => known.iter().find(|left| (left.at..=left.gone).contains(&end.at)).map(Some),
-            None => all_known.then_some(None),
-        }
-    }
-}
 
 impl Process<'_, '_> {
     /// Keeps how a thread ended.
@@ -91,7 +58,7 @@ mod tests {
     use super::super::symbolizer::NoSymbols;
     use super::super::{Contents, gather};
     use super::*;
-    use spool::{Build, Call, Level, Run};
+    use spool::{Build, Call, Left, Level, Run};
 
     const OTHER: u32 = 101;
     const LEFT: Left = Left { at: 5_000, running: 2_000, runnable: 500, gone: 12_000, tid: 101 };

@@ -1,64 +1,14 @@
 //! Records that need other records to be understood: driver calls need CUPTI's record of the same call, waits and
 //! stacks need the calls they happened in, synchronizations need contexts.
 
-use super::Process;
-use super::issue::Numbers;
-use super::order::{Issue, Joined};
-use super::tallies::Tallies;
-use super::thread_waits::ThreadWaits;
-use super::wrapped::Wrapped;
+use super::state::Process;
+use super::state::later::Stacked;
 use crate::cupti;
-use rustc_hash::{FxHashMap, FxHashSet};
 use spool::{
-    ApiCall, CallTally, Kept, Kind, Made, Module, Place, PythonFrame, Record, Stack, StreamNumber, Sync,
-    Tally, ThreadEnd, ThreadWait, Unplaced, Wait,
+    ApiCall, CallTally, Kept, Kind, Made, Module, Place, Record, Stack, StreamNumber, Sync, Tally, ThreadEnd,
+    ThreadWait, Unplaced, Wait,
 };
-use trace::{CallId, Ns, StreamId};
-
-/// Records that are kept until the rest of their process is read.
-#[derive(Default)]
-pub(super) struct Later {
-    /// The thread that waited, the text number of the library whose code waited, and the wait.
-    pub waits: Vec<(u32, u32, Wait)>,
-    pub stacks: Vec<Stacked>,
-    pub thread_waits: ThreadWaits,
-    pub tallies: Tallies,
-    pub syncs: Vec<(u32, Sync)>,
-    /// The end of CUPTI's last record of a driver call, by thread.
-    pub recorded_until: FxHashMap<u32, Ns>,
-    /// How many calls the process's file has.
-    pub driver_calls: u64,
-    /// The threads whose first chunk was read, where chunks were overwritten.
-    pub first_chunks: FxHashSet<u32>,
-    /// Calls that began in chunks that were overwritten.
-    pub begun_before: u64,
-    /// Whether CUPTI recorded calls.
-    pub has_calls: bool,
-    /// Whether operations are joined with calls by order.
-    pub is_joined: bool,
-    /// Whether holdup gave CUPTI up while the process ran. Until then CUPTI told the id of each call that issued work.
-    pub gave_up: bool,
-    pub wrapped: Wrapped,
-    /// Streams' numbers: the thread that wrote them, CUPTI's number, and the record.
-    stream_numbers: Vec<(u32, u32, StreamNumber)>,
-    pub numbers: Numbers,
-    /// The calls that issued work.
-    pub issues: Vec<Issue>,
-    /// Calls that issued work where order does not decide which.
-    pub unordered: u64,
-    /// Kernel launches of which CUPTI told the id, where no operation at all was written.
-    pub unwritten: u64,
-    pub joined: Joined,
-}
-
-/// The stack of a slow call.
-pub(super) struct Stacked {
-    pub tid: u32,
-    pub start: Ns,
-    pub end: Ns,
-    pub native: Vec<u64>,
-    pub python: Vec<PythonFrame>,
-}
+use trace::{CallId, StreamId};
 
 impl Process<'_, '_> {
     /// Keeps a record of the thread `tid`; `None` where it is too short for its kind.

@@ -4,8 +4,8 @@
 //! that call has its own row. At level full, CUPTI's record of the same call begins within it, and some functions have
 //! none. CUPTI and the wrapper take their times from different clocks.
 
-use super::Process;
-use super::later::Stacked;
+use super::state::Process;
+use super::state::later::Stacked;
 use crate::suffix;
 use rayon::prelude::*;
 use spool::{Lock, Mode, PythonFrame, Wait};

@@ -1,7 +1,7 @@
 //! Counts what a process's file lacks, and explains why in notes.
 
-use super::Process;
 use super::order::Joined;
+use super::state::Process;
 use spool::{Chunk, File, Full, Level};
 use trace::{Lost, Ns, Sym};
 

@@ -17,6 +17,7 @@ mod order;
 mod places;
 mod recorded;
 mod records;
+mod state;
 mod symbolizer;
 mod symbols;
 mod tallies;
@@ -30,27 +31,21 @@ mod wrapped;
 
 use crate::clock;
 use crate::finish::finish;
-use crate::identities::Identities;
 use crate::importer::{Fit, Importer, Input, Progress, Seen};
 use crate::{Problem, demangle};
-use devices::Devices;
-use endings::Endings;
-use later::Later;
 use memmap2::Mmap;
-use places::Places;
-use recorded::Time;
 use rustc_hash::{FxHashMap, FxHashSet};
-use spool::{Chunk, Clock, Clocks, Home, Level};
+use spool::{Chunk, Clocks, Home, Level};
+use state::endings::Endings;
+use state::later::Later;
+use state::texts::Texts;
+use state::watched::Watched;
+use state::{Gather, Process};
 use std::fs::File;
 use std::path::{Path, PathBuf};
 use symbolizer::{NoSymbols, Symbolizer};
 use symbols::Symbols;
-use texts::Texts;
-use trace::{DeviceId, Ns, ProcessId, Source, ThreadId, Trace};
-use watched::Watched;
-
-/// Times for which later arithmetic cannot overflow, ns.
-const TIMES: std::ops::Range<Ns> = 0..1 << 61;
+use trace::{Ns, ProcessId, Trace};
 
 pub(crate) static IMPORTER: Importer = Importer {
     // What a recorder leaves that was killed; people have it as a `.holdup` file.
@@ -235,87 +230,7 @@ fn gather(
     gather.finish()
 }
 
-/// The reader's state that all processes share.
-struct Gather<'a> {
-    trace: Trace,
-    ids: Identities,
-    devices: Devices,
-    places: Places<'a>,
-    /// Whether every wait for a driver lock is in the files.
-    complete: bool,
-    /// When recording was switched on, as its user asked for; `None` where only the processes say so.
-    requested: Option<Vec<Time>>,
-    /// The same, from when the first process had noticed.
-    times: Vec<Time>,
-    /// All that ended later is recorded, ns; `None` where nothing was overwritten.
-    complete_from: Option<Ns>,
-    /// The ids of the processes that started these.
-    parents: Vec<(ProcessId, u32)>,
-}
-
-/// The state of reading one process's file.
-struct Process<'g, 'a> {
-    all: &'g mut Gather<'a>,
-    /// Number of the file, which identifies its process: the system reuses process ids.
-    number: i64,
-    pid: u32,
-    row: ProcessId,
-    texts: Texts,
-    /// The clock readings so far.
-    readings: Vec<Clock>,
-    clocks: Clocks,
-    threads: FxHashMap<u32, ThreadId>,
-    /// The GPUs that it knows, by its own numbers.
-    gpus: FxHashMap<u32, DeviceId>,
-    /// The GPUs of contexts, by the same numbers.
-    device_of: FxHashMap<u32, u32>,
-    /// Threads that wrote CUPTI's records: mostly CUPTI's own.
-    cupti: FxHashSet<u32>,
-    /// First row of this process in the table of calls.
-    first_call: usize,
-    /// First row of this process in the table of operations.
-    first_op: usize,
-    /// Earliest time in the file.
-    first: Ns,
-    /// Latest time in each of its chunks; the last element is for records that are read later.
-    last: Vec<Ns>,
-    /// Index in `last` of the chunk that is being read.
-    chunk: usize,
-    later: Later,
-    watched: Watched,
-    endings: Endings,
-    /// Which of the two files is read: the process's own, or the one beside it.
-    file: Home,
-    /// Remarks of the file: when, ns, and the number of the text.
-    remarks: Vec<(Ns, u32)>,
-    /// Threads that the program itself named.
-    named: FxHashSet<u32>,
-    /// When the process noticed that recording was switched, and whether on.
-    switches: Vec<(Ns, bool)>,
-    recorded: Vec<Time>,
-    /// All that ended later is recorded, ns; `None` where nothing was overwritten.
-    complete_from: Option<Ns>,
-    /// When its file was made, ns.
-    began: Ns,
-}
-
 impl<'a> Gather<'a> {
-    fn new(symbolizer: &'a mut dyn Symbolizer) -> Gather<'a> {
-        let mut trace = Trace::default();
-        trace.meta.set_source(Source::HOLDUP);
-        Gather {
-            trace,
-            ids: Identities::default(),
-            devices: Devices::default(),
-            places: Places::new(symbolizer),
-            complete: true,
-            requested: None,
-            times: Vec::new(),
-            complete_from: None,
-            parents: Vec::new(),
-        }
-    }
-
     fn file(&mut self, number: i64, contents: &Contents<'_>, file: &spool::File<'_>) {
         if self.trace.meta.epoch_unix_ns.is_none() {
             self.trace.meta.epoch_unix_ns = Some(file.unix_offset());
@@ -417,14 +332,6 @@ impl<'a> Gather<'a> {
         }
     }
 
-    /// Adds a note unless the trace already has it.
-    fn note(&mut self, note: String) {
-        let notes = &mut self.trace.meta.notes;
-        if !notes.contains(&note) {
-            notes.push(note);
-        }
-    }
-
     fn finish(mut self) -> Trace {
         self.find_parents();
         self.cut();
@@ -464,61 +371,5 @@ impl Process<'_, '_> {
         self.link();
         self.tallies();
         surveys.iter().map(|survey| survey.damaged).collect()
-    }
-
-    /// The row of a thread of this process.
-    fn thread(&mut self, tid: u32) -> ThreadId {
-        let (all, number) = (&mut *self.all, self.number);
-        *self.threads.entry(tid).or_insert_with(|| all.ids.thread(&mut all.trace, number, tid.into()))
-    }
-
-    /// A record's times in ticks, converted to ns; `None` if they are invalid.
-    fn ticks(&mut self, start: i64, end: i64) -> Option<(Ns, Ns)> {
-        self.times(self.clocks.ns(start), self.clocks.ns(end))
-    }
-
-    /// A record's times, ns; `None` if they are invalid.
-    fn times(&mut self, start: Ns, end: Ns) -> Option<(Ns, Ns)> {
-        let mut times = Times::default();
-        let sane = times.check(start, end);
-        self.add_times(times);
-        sane
-    }
-
-    /// Adds the times of records in the current chunk.
-    fn add_times(&mut self, times: Times) {
-        self.all.trace.meta.lost.records("invalid times", times.invalid);
-        self.first = self.first.min(times.first);
-        let last = &mut self.last[self.chunk];
-        *last = times.last.max(*last);
-    }
-}
-
-/// The times of some records.
-#[derive(Clone, Copy)]
-struct Times {
-    first: Ns,
-    last: Ns,
-    /// Records whose times are invalid.
-    invalid: u64,
-}
-
-impl Default for Times {
-    fn default() -> Self {
-        Times { first: Ns::MAX, last: 0, invalid: 0 }
-    }
-}
-
-impl Times {
-    /// A record's times, ns; `None` if they are invalid.
-    fn check(&mut self, start: Ns, end: Ns) -> Option<(Ns, Ns)> {
-        let sane = TIMES.contains(&start) && TIMES.contains(&end) && start <= end;
-        if !sane {
-            self.invalid += 1;
-            return None;
-        }
-        self.first = self.first.min(start);
-        self.last = self.last.max(end);
-        Some((start, end))
     }
 }

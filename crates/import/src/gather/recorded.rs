@@ -1,16 +1,10 @@
 //! From when to when a process was recorded: recording may be switched on and off, and early records overwritten by later
 //! ones.
 
-use super::{Gather, Process};
+use super::state::times::Time;
+use super::state::{Gather, Process};
 use spool::{Chunk, File};
 use trace::{Ns, Trace};
-
-/// A time for which a process was recorded, ns.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) struct Time {
-    pub from: Ns,
-    pub to: Ns,
-}
 
 /// From when to when recording was switched on, by when it was switched off, on, off and so on.
 pub(super) fn requested(switches: &[Ns]) -> Vec<Time> {

@@ -1,6 +1,6 @@
 //! Reads records that need no others.
 
-use super::Process;
+use super::state::Process;
 use crate::overhead;
 use spool::{
     ApiCall, Device, Driver, Dropped, Home, Note, Overhead, Plain, Program, Range, Record, ThreadName,

@@ -1,45 +1,11 @@
 //! Waits for Python's GIL, and of threads that call the driver for locks of the program and for each other.
 
-use super::Process;
 use super::links::Index;
+use super::state::Process;
+use super::state::thread_waits::{ThreadWaits, Where};
 use rustc_hash::FxHashMap;
-use spool::{Awaited, PythonFrame, ThreadWait, Unplaced};
+use spool::{Awaited, ThreadWait};
 use trace::{LockKind, LockLayer, StackId, Sym};
-
-/// Records of such waits in a process's file, until all of it is read.
-#[derive(Default)]
-pub(super) struct ThreadWaits {
-    /// The thread that waited, the number of what it waited for, and the wait.
-    waits: Vec<(u32, u32, ThreadWait)>,
-    places: FxHashMap<u64, Where>,
-    /// How often the recording had no time for a place.
-    unplaced: u64,
-}
-
-/// Where a thread was: return addresses and Python frames, innermost first.
-struct Where {
-    native: Vec<u64>,
-    python: Vec<PythonFrame>,
-}
-
-impl ThreadWaits {
-    pub(super) fn is_empty(&self) -> bool {
-        self.waits.is_empty() && self.unplaced == 0
-    }
-
-    /// Keeps a wait of the thread `tid` for an [`Awaited`] of that number.
-    pub(super) fn wait(&mut self, tid: u32, awaited: u32, wait: ThreadWait) {
-        self.waits.push((tid, awaited, wait));
-    }
-
-    pub(super) fn place(&mut self, number: u64, native: Vec<u64>, python: Vec<PythonFrame>) {
-        self.places.insert(number, Where { native, python });
-    }
-
-    pub(super) fn unplaced(&mut self, Unplaced { count }: Unplaced) {
-        self.unplaced = self.unplaced.saturating_add(count);
-    }
-}
 
 impl Process<'_, '_> {
     /// Adds waits to their table.

@@ -1,10 +1,9 @@
 //! Records of what `record` saw of a process from outside: states of threads, limits, samples. They lie in a file
 //! beside the process's own, with texts of its own.
 
-use super::Process;
-use rustc_hash::FxHashMap;
-use spool::{File, Glance, Home, Left, Limits, PythonFrame, Record, Run, State, Unseen};
-use std::collections::BTreeMap;
+use super::state::Process;
+use super::state::watched::{Kept, Now};
+use spool::{File, Glance, Home, Left, Limits, Record, Run, State, Unseen};
 use trace::{Limit, Ns, Sample, StackId, ThreadState};
 
 /// A thread that has not run for this long is sampled once a second instead of at every look, ns: most threads of a
@@ -15,30 +14,6 @@ const IDLE_PERIOD: Ns = 1_000_000_000;
 /// Processor time that no look found and that is not worth a note, ns: as much as the counters of one running thread
 /// lag behind.
 const LITTLE: i64 = 10_000_000;
-
-/// State of a process's threads while its looks are read.
-#[derive(Default)]
-pub(super) struct Watched {
-    stacks: FxHashMap<u32, Kept>,
-    threads: BTreeMap<u32, Now>,
-    unseen: Option<Unseen>,
-}
-
-/// A stack: its frames until a sample needs its row.
-enum Kept {
-    Frames(Vec<u64>, Vec<PythonFrame>),
-    Row(StackId),
-}
-
-/// Current activity of a thread.
-struct Now {
-    stack: StackId,
-    state: ThreadState,
-    /// The look that saw it so, how long after that its stack was read, and its last sample.
-    since: Ns,
-    after: Ns,
-    sampled: Ns,
-}
 
 impl Process<'_, '_> {
     /// Reads the file beside the process's own.

@@ -1,13 +1,15 @@
 //! Calls that wrappers recorded: a call of the runtime and the driver's call within it are one row.
 
 use super::decode::batch;
-use super::issue::Numbers;
 use super::order::{Issue, Work};
 use super::recorded::Ordered;
-use super::texts::Texts;
-use super::unread::Unread;
-use super::{Process, Times};
-use crate::{cupti, suffix};
+use super::state::Process;
+use super::state::functions::Function;
+use super::state::streams::Numbers;
+use super::state::texts::Texts;
+use super::state::times::Times;
+use super::state::unread::Unread;
+use crate::cupti;
 use rayon::prelude::*;
 use rustc_hash::FxHashMap;
 use spool::{Chunk, Clock, Clocks, call};
@@ -17,18 +19,8 @@ use trace::{
     ThreadId,
 };
 
-/// Properties of a function, by its name.
-#[derive(Clone, Copy)]
-pub(super) struct Function {
-    pub(super) api: Api,
-    /// The work that its calls issue to a GPU.
-    pub work: Work,
-    /// Kind of synchronization that its calls wait for.
-    waits: SyncKind,
-    records_event: bool,
-    /// Where its calls name no stream, it is the thread's own default one.
-    own_default: bool,
-}
+/// The handle of a thread's own default stream (cuda.h).
+const OWN_STREAM: u64 = 2;
 
 /// A call of a chunk.
 #[derive(Clone, Copy)]
@@ -44,16 +36,6 @@ struct Made {
     result: i32,
     /// The driver's call that it is or contains.
     driver: spool::Call,
-}
-
-/// State that calls need of those before them.
-#[derive(Default)]
-pub(super) struct Wrapped {
-    functions: FxHashMap<u32, Function>,
-    /// The stream in which each event was last recorded: when, and the handle.
-    events: FxHashMap<u32, (Ns, u64)>,
-    /// Streams by handle at level light, numbered as they appear; the default stream is 0.
-    handles: FxHashMap<u64, i64>,
 }
 
 /// The calls of a chunk, and what is left to be done for them in the order of all calls.
@@ -465,27 +447,4 @@ fn is_told(call: &spool::Call) -> bool {
 fn was_recorded(made: &Made) -> bool {
     let is_launch = made.issued.is_some_and(|function| function.work == Work::Kernel);
     is_launch && is_told(&made.driver) && made.driver.result == 0 && made.driver.flags & call::CAPTURED == 0
-}
-
-/// The handle of a thread's own default stream (cuda.h).
-const OWN_STREAM: u64 = 2;
-
-impl Function {
-    /// By its name as the wrapper knows it.
-    fn of(name: &str) -> Function {
-        let own_default = name.ends_with("_ptsz") || name.ends_with("_ptds");
-        let api = if name.starts_with("cuda") { Api::Runtime } else { Api::Driver };
-        let bare = suffix::bare(name);
-        let rest = bare.strip_prefix(if api == Api::Runtime { "cuda" } else { "cu" }).unwrap_or(bare);
-        let waits = match rest {
-            "StreamSynchronize" => SyncKind::Stream,
-            "EventSynchronize" => SyncKind::Event,
-            "StreamWaitEvent" => SyncKind::StreamWaitEvent,
-            "CtxSynchronize" | "DeviceSynchronize" => SyncKind::Context,
-            _ => SyncKind::Unknown,
-        };
-        let work = if api == Api::Driver { Work::of(rest) } else { Work::None };
-        let records_event = rest.starts_with("EventRecord");
-        Function { api, work, waits, records_event, own_default }
-    }
 }
