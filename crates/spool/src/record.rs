@@ -1,7 +1,7 @@
 //! Contents of a chunk: records of whole words, the first of which is the [`Head`]. `kinds.rs` declares all kinds.
 
-use crate::declare::numbers;
-use crate::{Kind, Life};
+use crate::declare::{Life, numbers};
+use crate::kinds::Kind;
 
 /// The first word of a record, or all of a [`BriefCall`](crate::BriefCall) or [`OuterCall`](crate::OuterCall).
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
