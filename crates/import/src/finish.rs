@@ -1,4 +1,4 @@
-//! Last step of every import.
+//! Finish of an import: joins, clocks and names.
 
 use crate::{clock, demangle};
 use trace::Trace;
