@@ -1,6 +1,6 @@
 //! Modules of a crate and the names that each uses of the others, as the source has them.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::io;
 use std::path::Path;
 use syn::visit::{self, Visit};
@@ -18,6 +18,8 @@ struct Module {
     defined: Vec<String>,
     /// Names that it imports, with their paths.
     imported: HashMap<String, Vec<String>>,
+    /// Names among these that it hands on.
+    handed_on: HashSet<String>,
     /// Modules of which it imports everything.
     globs: Vec<Vec<String>>,
 }
@@ -112,9 +114,26 @@ impl Source {
         }
         let of_glob = |glob: &Vec<String>| {
             let longer = [glob.as_slice(), &[name.to_owned()]].concat();
-            self.resolve(module, &longer, depth + 1)
+            self.has(module, glob, name).then(|| self.resolve(module, &longer, depth + 1)).flatten()
         };
         of.globs.iter().find_map(of_glob)
+    }
+
+    /// Whether a module of this crate, seen from another one, defines a name or hands it on.
+    fn has(&self, from: &[String], path: &[String], name: &str) -> bool {
+        let relative = |start: &[String], rest: &[String]| [start, rest].concat();
+        let at = match path.first().map(String::as_str) {
+            Some("crate") => path[1..].to_vec(),
+            Some("self") => relative(from, &path[1..]),
+            Some("super") => relative(&from[..from.len().saturating_sub(1)], &path[1..]),
+            _ => relative(from, path),
+        };
+        let of = self.modules.get(&at);
+        of.is_some_and(|of| {
+            of.handed_on.contains(name)
+                || of.defined.iter().any(|known| known == name)
+                || !of.globs.is_empty()
+        })
     }
 }
 
@@ -195,8 +214,10 @@ impl Reading<'_> {
 
     fn import(&mut self, name: String, path: Vec<String>, is_handed_on: bool) {
         let module = self.source.modules.entry(self.module.clone()).or_default();
-        module.imported.insert(name, path.clone());
-        if !is_handed_on {
+        module.imported.insert(name.clone(), path.clone());
+        if is_handed_on {
+            module.handed_on.insert(name);
+        } else {
             self.uses(path);
         }
     }
@@ -219,7 +240,7 @@ impl<'ast> Visit<'ast> for Reading<'_> {
         self.tree(&of.tree, Vec::new(), false);
     }
 
-    /// Who may see an item uses nothing.
+    /// Skips the modules that may see an item: naming them uses nothing.
     fn visit_visibility(&mut self, _: &'ast syn::Visibility) {}
 
     fn visit_item_mod(&mut self, _: &'ast syn::ItemMod) {}
