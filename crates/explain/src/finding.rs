@@ -18,7 +18,7 @@ pub struct Finding {
     pub id: String,
     /// The cause.
     pub cause: Cause,
-    /// Whether the account alone found it: its time is in no slow call and no sum of [`Explanation`].
+    /// Whether the account alone found it: its time is in no slow call and no sum of [`crate::Explanation`].
     pub is_of_account: bool,
     /// GPU time lost at this root, ns: idle, each moment once. Without records of the GPUs, or where they cannot say, the
     /// host time `lost_ns`.

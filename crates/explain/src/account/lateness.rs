@@ -11,7 +11,7 @@ use trace::{Ns, OpId, ThreadId};
 /// Why each kernel waited for a later rank.
 #[derive(Default)]
 pub(super) struct Lateness {
-    /// Rows in the order of [`Collectives::waiting`].
+    /// Rows in the order of [`super::collectives::Collectives::waiting`].
     rows: Vec<Late>,
 }
 

@@ -5,7 +5,7 @@ use trace::{CallId, LockKind, Ns, WaitId};
 /// Activity of a thread in a stretch of its time.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Doing {
-    /// It lost time in a call to a cause: a row of [`CallParts`].
+    /// It lost time in a call to a cause: a row of [`super::parts::CallParts`].
     Lost(u32),
     /// It was in this call, and no cause claims the time.
     Working(CallId),
