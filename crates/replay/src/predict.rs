@@ -194,7 +194,7 @@ impl Bare {
     /// Takes off what the tracer added to a program, and replays the rest.
     ///
     /// # Errors
-    /// As [`Recovered::replay`].
+    /// The errors of [`Recovered::replay`].
     pub fn of(trace: &Trace, base: &Recovered) -> Result<Bare, Error> {
         let program = base.untraced(trace);
         let (replayed, threads) = rayon::join(|| program.replay(), || Threads::of(trace));
@@ -204,7 +204,7 @@ impl Bare {
     /// The replay of a program, and the program without what the tracer added, at once: each takes long.
     ///
     /// # Errors
-    /// As [`Recovered::replay`].
+    /// The errors of [`Recovered::replay`].
     pub fn beside_replay(trace: &Trace, base: &Recovered) -> Result<(Replayed, Bare), Error> {
         let (replayed, bare) = rayon::join(|| base.replay(), || Bare::of(trace, base));
         Ok((replayed?, bare?))
@@ -245,7 +245,7 @@ impl<'a> Predictor<'a> {
     /// Predicts from a trace whose replay fits. `progress` is called with what is predicted next.
     ///
     /// # Errors
-    /// As [`Recovered::replay`].
+    /// The errors of [`Recovered::replay`].
     pub fn new(
         trace: &'a Trace,
         base: &Recovered,
@@ -329,7 +329,7 @@ impl<'a> Predictor<'a> {
     /// Like [`Predictor::predict`], but for several sets of changes, several at a time.
     ///
     /// # Errors
-    /// As [`Predictor::predict`].
+    /// The errors of [`Predictor::predict`].
     pub fn predict_each(&self, wanted: &[Vec<Change<'_>>]) -> Result<Vec<Option<Prediction>>, Error> {
         each(wanted, |changes| self.predict(changes))
     }
@@ -337,7 +337,7 @@ impl<'a> Predictor<'a> {
     /// Like [`Predictor::predict`], but returns only the gain: explains nothing anew.
     ///
     /// # Errors
-    /// As [`Predictor::predict`].
+    /// The errors of [`Predictor::predict`].
     pub fn gain(&self, wanted: &[Change<'_>]) -> Result<Option<(Gain, Option<ThreadGain>)>, Error> {
         let Some(ran) = self.run(wanted, &ids(wanted))? else { return Ok(None) };
         let gain = self.gain_of(&ran);
@@ -442,7 +442,7 @@ impl<'a> Predictor<'a> {
     /// nothing.
     ///
     /// # Errors
-    /// As [`Predictor::predict`].
+    /// The errors of [`Predictor::predict`].
     pub fn trace(&self, wanted: &[Change<'_>]) -> Result<Option<Trace>, Error> {
         let ran = self.run(wanted, "accounts and timelines")?;
         Ok(ran.map(|ran| retime(self.scene.trace, &ran.changed, &ran.replayed)))
@@ -471,7 +471,7 @@ impl<'a> Predictor<'a> {
     /// Every change that fits the trace, and the best of up to three together, by gain.
     ///
     /// # Errors
-    /// As [`Predictor::predict`].
+    /// The errors of [`Predictor::predict`].
     pub fn search(&self) -> Result<Vec<Prediction>, Error> {
         let together = TOGETHER.iter().map(|ids| ids.iter().copied().filter_map(fix).collect());
         let sets: Vec<Fixes> = FIXES.iter().map(|fix| vec![fix]).chain(together).collect();

@@ -30,7 +30,7 @@ pub fn recover(trace: &Trace) -> Result<Recovered, Error> {
 /// the trace says of its device counts all the same.
 ///
 /// # Errors
-/// As [`recover`].
+/// The errors of [`recover`].
 pub fn recover_on(trace: &Trace, model: Option<&Model>) -> Result<Recovered, Error> {
     // Without a process nobody asks for anything.
     if trace.ops.is_empty() || trace.processes.is_empty() {

@@ -82,7 +82,7 @@ pub fn run(workload: &Workload, model: &Model, options: Options) -> Result<(Outc
 /// Runs a workload. Returns its trace, and for each of its operations why it started later than it was asked for.
 ///
 /// # Errors
-/// As [`run`].
+/// The errors of [`run`].
 pub fn run_with_delays(workload: &Workload, model: &Model) -> Result<(Trace, Vec<Delays>), Error> {
     workload.check()?;
     let program = program::compile(workload, model)?;

@@ -36,7 +36,7 @@ impl Python {
     /// Finds the interpreter; `None` if no module is one.
     ///
     /// # Errors
-    /// As [`Remote::find`].
+    /// The errors of [`Remote::find`].
     pub fn find(pid: i32, modules: &Modules) -> Result<Option<Python>, Unreadable> {
         let Some(module) = modules.interpreter() else { return Ok(None) };
         let remote = Remote::find(pid, &|name| module.symbol(name))?;

@@ -38,7 +38,7 @@ impl Asked<'static> {
 /// The page of predictions from the trace of that name.
 ///
 /// # Errors
-/// As [`Predictor::predict`].
+/// The errors of [`Predictor::predict`].
 pub fn predictions_page(
     predictor: &Predictor<'_>,
     asked: &[Asked<'_>],

@@ -19,7 +19,7 @@ use workload::{Repeat, StreamKind};
 /// Runs recorded steps.
 ///
 /// # Errors
-/// As [`crate::run`].
+/// The errors of [`crate::run`].
 pub fn run_recorded(recorded: &Recorded, model: &Model, options: Options) -> Result<Replayed, Error> {
     let mut program = program::places(&recorded.workload, model)?;
     program.signals = recorded.signals as usize;
