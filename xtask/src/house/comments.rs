@@ -3,8 +3,8 @@
 use std::io;
 use std::path::Path;
 
-/// Words with which a doc comment names nothing.
-const HEADLESS: [&str; 9] = ["That", "Those", "What", "Whatever", "Who", "Whoever", "Whom", "Whose", "As [`"];
+/// Words with which a doc comment names nothing, without an "ever" at their end.
+const HEADLESS: [&str; 6] = ["That", "Those", "What", "Who", "Whom", "Whose"];
 
 /// The doc comments that begin so, one per line: `FILE:LINE: COMMENT`.
 pub fn headless(root: &Path) -> io::Result<Vec<String>> {
@@ -34,10 +34,9 @@ fn doc(line: &str) -> Option<&str> {
 }
 
 fn is_headless(comment: &str) -> bool {
-    HEADLESS.iter().any(|word| {
-        let rest = comment.strip_prefix(word);
-        rest.is_some_and(|rest| word.ends_with('`') || !rest.starts_with(|next: char| next.is_alphanumeric()))
-    })
+    let end = comment.find(|next: char| !next.is_alphanumeric()).unwrap_or(comment.len());
+    let word = &comment[..end];
+    comment.starts_with("As [`") || HEADLESS.contains(&word.strip_suffix("ever").unwrap_or(word))
 }
 
 #[cfg(test)]
@@ -49,6 +48,7 @@ mod tests {
         let file = "/// What it is.\nfn a() {}\n\n/// Calls of a thread.\n/// What else.\n///\n/// Who waits.\n//// What\n// What\n";
         assert_eq!(of_file(file).map(|(line, _)| line).collect::<Vec<_>>(), [1, 7]);
         assert!(is_headless("As [`Groups::add`], for waits.") && is_headless("Those: two."));
+        assert!(is_headless("Whatever it is."));
         assert!(!is_headless("As long as") && !is_headless("Whole rows") && !is_headless("Whatsoever"));
     }
 }

@@ -145,7 +145,7 @@ pub fn copies_title(copies: &[Copies]) -> String {
     format!("Copies: {} in {}", units::bytes(bytes), units::counted(count, "copy", "copies"))
 }
 
-/// Whole of which shares are parts.
+/// Time that the shares are parts of.
 fn whole(stats: &Stats) -> String {
     if stats.window_ns == stats.trace.duration_ns {
         return String::from("the trace");
