@@ -11,7 +11,8 @@ use rustc_hash::FxHashMap;
 use std::collections::BTreeMap;
 use trace::{Ns, Sym, ThreadId};
 
-/// The steps without the time in which nothing was to do, if at least half of them follow such a time. `spans` are those of the threads. The
+/// The steps without the time in which nothing was to do: of one thread if at least half of them follow such a time, of several in any case.
+/// If at least half do, they are requests. `spans` are those of the threads. The
 /// pauses before the requests are divided as this takes them to be.
 pub(super) fn apart(
     facts: &Facts<'_>,
@@ -41,7 +42,8 @@ pub(super) fn apart(
             }
         }
     }
-    if begun * 2 < steps.len() {
+    let are_most = begun * 2 >= steps.len();
+    if !are_most && !looking.several {
         return found;
     }
     for ((thread, pause), ns) in slept {
@@ -50,7 +52,7 @@ pub(super) fn apart(
     steps.retain(|step| step.start < step.end);
     steps.sort_by_key(|step| (step.start, step.thread));
     found.steps = steps;
-    Found { requests: true, ..found }
+    Found { requests: are_most, ..found }
 }
 
 /// The steps of one thread.
