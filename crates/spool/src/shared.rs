@@ -2,7 +2,7 @@
 
 use std::mem::offset_of;
 use std::sync::atomic::Ordering::{AcqRel, Acquire, Relaxed, Release};
-use std::sync::atomic::{AtomicI64, AtomicU32, AtomicU64};
+use std::sync::atomic::{AtomicI64, AtomicU64};
 
 /// Name of the file in the spool's directory that holds [`Shared`].
 pub const SHARED: &str = "budget";
@@ -30,16 +30,36 @@ pub struct Shared {
 /// Whether recording is switched on, as its user or the program asked for.
 #[repr(C, align(128))]
 pub struct Control {
-    /// How often it was switched: it is on if this is even.
-    pub count: AtomicU32,
-    /// How many windows of the program are open, in its lower half; `OPENED` if recording is on because of them.
-    pub windows: AtomicU32,
-    /// When, ns: written before it is counted.
-    pub at: [AtomicI64; MOST_REQUESTS],
+    /// A [`State`]. It is one word, so that no thread sees recording off while a window is open.
+    state: AtomicU64,
+    /// When recording was switched, ns: written before the switch is counted.
+    at: [AtomicI64; MOST_REQUESTS],
 }
 
-/// In [`Control::windows`]: the program's windows switched recording on, and the last one switches it off.
-const OPENED: u32 = 1 << 31;
+/// What [`Control::state`] holds.
+#[derive(Clone, Copy)]
+struct State {
+    /// How often recording was switched: it is on if this is even. The word's lower half.
+    count: u32,
+    /// Windows of the program that are open. The upper half but for its highest bit.
+    windows: u32,
+    /// Whether the program's windows switched recording on: the last one switches it off. The highest bit.
+    opened: bool,
+}
+
+impl State {
+    fn from_bits(bits: u64) -> State {
+        State { count: bits as u32, windows: (bits >> 32) as u32 & (u32::MAX >> 1), opened: bits >> 63 == 1 }
+    }
+
+    fn bits(self) -> u64 {
+        u64::from(self.opened) << 63 | u64::from(self.windows) << 32 | u64::from(self.count)
+    }
+
+    fn is_off(self) -> bool {
+        self.count % 2 == 1
+    }
+}
 
 impl Shared {
     /// Bytes of the file: whole pages.
@@ -52,46 +72,48 @@ impl Control {
     /// Whether recording is switched off.
     #[inline]
     pub fn is_off(&self) -> bool {
-        self.count.load(Relaxed) % 2 == 1
+        self.state.load(Relaxed) % 2 == 1
     }
 
     /// Switches recording on or off unless it is so already; `now` is the time, ns. False when it was switched
     /// [`MOST_REQUESTS`] times. Any thread of any process may do this.
     pub fn set(&self, on: bool, now: impl Fn() -> i64) -> bool {
-        loop {
-            let count = self.count.load(Acquire);
-            if count.is_multiple_of(2) == on {
-                return true;
-            }
-            let Some(place) = self.at.get(count as usize) else { return false };
-            place.store(now(), Release);
-            if self.count.compare_exchange(count, count + 1, AcqRel, Acquire).is_ok() {
-                return true;
-            }
-        }
+        self.change(now, |state| (state, on))
     }
 
     /// The program opens a window: recording is on until the last one is closed. False as of [`Control::set`].
     pub fn open(&self, now: impl Fn() -> i64) -> bool {
-        self.windows.fetch_add(1, AcqRel);
-        if !self.is_off() {
-            return true;
-        }
-        self.windows.fetch_or(OPENED, AcqRel);
-        self.set(true, now)
+        self.change(now, |state| {
+            (State { windows: state.windows + 1, opened: state.opened || state.is_off(), ..state }, true)
+        })
     }
 
     /// The program closes a window. Recording stays on if it was before the first one.
     pub fn close(&self, now: impl Fn() -> i64) {
-        self.windows.fetch_sub(1, AcqRel);
-        if self.windows.compare_exchange(OPENED, 0, AcqRel, Acquire).is_err() {
-            return;
-        }
-        self.set(false, &now);
-        // Another process may have opened one meanwhile, and found recording on.
-        if self.windows.load(Acquire) > 0 {
-            self.windows.fetch_or(OPENED, AcqRel);
-            self.set(true, now);
+        self.change(now, |state| {
+            let windows = state.windows.saturating_sub(1);
+            let is_last = windows == 0 && state.opened;
+            (State { windows, opened: state.opened && !is_last, ..state }, !is_last && !state.is_off())
+        });
+    }
+
+    /// Replaces the state by the one that `next` makes of it, and switches recording on or off as `next` says. False when
+    /// it cannot be switched again: the windows are counted even then.
+    fn change(&self, now: impl Fn() -> i64, next: impl Fn(State) -> (State, bool)) -> bool {
+        let mut bits = self.state.load(Acquire);
+        loop {
+            let state = State::from_bits(bits);
+            let (mut new, on) = next(state);
+            let place = self.at.get(state.count as usize);
+            let is_switched = state.is_off() == on;
+            if let (true, Some(place)) = (is_switched, place) {
+                place.store(now(), Release);
+                new.count += 1;
+            }
+            match self.state.compare_exchange(bits, new.bits(), AcqRel, Acquire) {
+                Ok(_) => return !is_switched || place.is_some(),
+                Err(seen) => bits = seen,
+            }
         }
     }
 }
@@ -119,8 +141,8 @@ pub fn filtered_programs(bytes: &[u8]) -> u64 {
 pub fn requests(bytes: &[u8]) -> Vec<i64> {
     const CONTROL: usize = offset_of!(Shared, control);
     let word = |at: usize| word(bytes, at);
-    let count = word(CONTROL + offset_of!(Control, count))
-        .map_or(0, |word: [u8; 8]| u32::from_ne_bytes([word[0], word[1], word[2], word[3]]) as usize);
+    let count = word(CONTROL + offset_of!(Control, state))
+        .map_or(0, |word| State::from_bits(u64::from_ne_bytes(word)).count as usize);
     let at = |number: usize| word(CONTROL + offset_of!(Control, at) + number * 8).map(i64::from_ne_bytes);
     (0..count.min(MOST_REQUESTS)).map_while(at).collect()
 }
@@ -133,6 +155,12 @@ mod tests {
     fn control() -> Box<Control> {
         // SAFETY: atomics of zeros.
         Box::new(unsafe { std::mem::zeroed() })
+    }
+
+    impl Control {
+        fn state(&self) -> State {
+            State::from_bits(self.state.load(Relaxed))
+        }
     }
 
     #[test]
@@ -148,7 +176,7 @@ mod tests {
         assert!(control.is_off());
         assert!(control.open(now));
         control.close(now);
-        assert_eq!((control.count.load(Relaxed), time.get()), (5, 5));
+        assert_eq!((control.state().count, time.get()), (5, 5));
     }
 
     #[test]
@@ -156,7 +184,7 @@ mod tests {
         let control = control();
         assert!(control.open(|| 0));
         control.close(|| 0);
-        assert_eq!((control.is_off(), control.count.load(Relaxed)), (false, 0));
+        assert_eq!((control.is_off(), control.state().count), (false, 0));
     }
 
     #[test]
@@ -168,7 +196,7 @@ mod tests {
         put(offset_of!(Shared, unrecorded_children), 3);
         put(offset_of!(Shared, foreign_programs), 4);
         put(offset_of!(Shared, filtered_programs), 5);
-        put(offset_of!(Shared, control) + offset_of!(Control, count), 2);
+        put(offset_of!(Shared, control) + offset_of!(Control, state), 7 << 32 | 2);
         put(offset_of!(Shared, control) + offset_of!(Control, at), 70);
         put(offset_of!(Shared, control) + offset_of!(Control, at) + 8, 90);
         assert_eq!((requests(&bytes), unrecorded_children(&bytes)), (vec![70, 90], 3));
@@ -192,18 +220,28 @@ mod tests {
         std::thread::scope(|scope| {
             for _ in 0..4 {
                 scope.spawn(|| {
-                    for _ in 0..10 {
-                        if control.open(|| 0) {
-                            assert!(
-                                !control.is_off()
-                                    || control.count.load(Relaxed) as usize >= MOST_REQUESTS - 1
-                            );
-                        }
+                    for _ in 0..MOST_REQUESTS / 16 {
+                        let is_switched = control.open(|| 0);
+                        assert!(!is_switched || !control.is_off());
                         control.close(|| 0);
                     }
                 });
             }
         });
-        assert!(control.is_off() && control.windows.load(Relaxed) == 0);
+        let state = control.state();
+        assert!(control.is_off() && state.windows == 0 && !state.opened);
+    }
+
+    #[test]
+    fn windows_leave_a_recording_that_its_user_switched_on() {
+        let control = control();
+        control.set(false, || 0);
+        assert!(control.open(|| 0));
+        assert!(control.set(false, || 0) && control.is_off());
+        control.close(|| 0);
+        assert!(control.set(true, || 0));
+        assert!(control.open(|| 0));
+        control.close(|| 0);
+        assert!(!control.is_off());
     }
 }
