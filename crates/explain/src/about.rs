@@ -1,15 +1,11 @@
 //! The description of a cause; the rule that finds it is in `rules/`.
 
-use crate::cause::Cause;
 use crate::grounds::Grounds;
-use crate::named::named;
 use crate::{Evidence, Fix, Sentence};
-use serde::{Serialize, Serializer};
+use waits::named;
 
 /// The description of a cause. Each file in `rules/` declares one.
 pub struct About {
-    /// Name in every output: `driver-lock`.
-    pub id: &'static str,
     /// The meaning, in one line.
     pub meaning: &'static str,
     /// Clause of a few words for a sentence about a GPU: `threads wait for Python's lock (GIL)`.
@@ -104,66 +100,45 @@ pub(crate) struct Statement {
     pub fixes: Vec<Fix>,
 }
 
-impl Cause {
-    /// The name in every output: `driver-lock`.
-    pub fn id(self) -> &'static str {
-        self.about().id
-    }
-
-    /// The cause of this name.
-    pub fn named(id: &str) -> Option<Cause> {
-        Cause::ALL.iter().copied().find(|cause| cause.id() == id)
-    }
-}
-
-impl Cause {
+impl About {
     /// Whether the account finds it: no rule claims a part of a call for it.
-    pub fn is_of_account(self) -> bool {
-        matches!(self.about().state, State::Account { .. })
+    pub fn is_of_account(&self) -> bool {
+        matches!(self.state, State::Account { .. })
     }
 
     /// The words of a finding that the account finds, with evidence of this kind.
-    pub(crate) fn of_account(self, evidence: Evidence) -> Statement {
-        let about = self.about();
-        let (because, why) = match about.state {
+    pub(crate) fn of_account(&self, evidence: Evidence) -> Statement {
+        let (because, why) = match self.state {
             State::Account { because, why } => {
-                let kind = about.evidence.iter().position(|known| *known == evidence);
+                let kind = self.evidence.iter().position(|known| *known == evidence);
                 (because.get(kind.unwrap_or(0)).copied().unwrap_or_default(), why)
             }
             // Calls too short for the rule.
-            State::Rule(_) => ("the sum of short calls", about.meaning),
+            State::Rule(_) => ("the sum of short calls", self.meaning),
         };
-        Statement { because: crate::sentence::sentence![because], why, fixes: about.fixes.to_vec() }
+        Statement { because: crate::sentence::sentence![because], why, fixes: self.fixes.to_vec() }
     }
 
     /// The words of one finding.
-    pub(crate) fn state<'a>(self, grounds: impl FnOnce() -> Grounds<'a>) -> Statement {
-        let about = self.about();
-        match about.state {
+    pub(crate) fn state<'a>(&self, grounds: impl FnOnce() -> Grounds<'a>) -> Statement {
+        match self.state {
             State::Rule(state) => state(&grounds()),
             State::Account { .. } => self.of_account(self.usual_evidence()),
         }
     }
 
     /// The strongest evidence that its findings may rest on.
-    fn usual_evidence(self) -> Evidence {
-        self.about().evidence.first().copied().unwrap_or(Evidence::Timing)
+    pub(crate) fn usual_evidence(&self) -> Evidence {
+        self.evidence.first().copied().unwrap_or(Evidence::Timing)
     }
 
     /// Evidence of the activity of threads outside calls, in a trace of this tool: our own samples, else the tool's records.
-    pub(crate) fn evidence_in(self, source: &str) -> Evidence {
-        let evidence = self.about().evidence;
+    pub(crate) fn evidence_in(&self, source: &str) -> Evidence {
         match self.usual_evidence() {
-            Evidence::Sample if source != "holdup" && evidence.contains(&Evidence::Record) => {
+            Evidence::Sample if source != "holdup" && self.evidence.contains(&Evidence::Record) => {
                 Evidence::Record
             }
             usual => usual,
         }
-    }
-}
-
-impl Serialize for Cause {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        serializer.serialize_str(self.id())
     }
 }

@@ -1,5 +1,6 @@
 //! Costs of findings to the GPUs: the idle time whose root each is. Roots outside slow calls become findings of their own.
 
+use crate::About;
 use crate::about::Statement;
 use crate::account::{Costs, Culprit, Link, Root, Row, Sampled, SpotId};
 use crate::call_tree::{TreeRow, inner};
@@ -115,8 +116,8 @@ impl<'a> Roots<'a> {
         let mut all = rows[0].clone();
         rows[1..].iter().for_each(|row| all.absorb((*row).clone()));
         let cause = all.root.cause;
-        let evidence = cause.evidence_in(&self.facts.trace.meta.source);
-        let Statement { because, why, fixes } = cause.of_account(evidence);
+        let evidence = About::of(cause).evidence_in(&self.facts.trace.meta.source);
+        let Statement { because, why, fixes } = About::of(cause).of_account(evidence);
         let spot = |row: &Row| match row.root.culprit {
             Culprit::Spot(_, spot) => Some(spot),
             _ => None,

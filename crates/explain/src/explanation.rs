@@ -2,7 +2,6 @@
 
 use crate::account::Accounts;
 use crate::account::Steps;
-use crate::cause::Cause;
 use crate::failed::FailedCalls;
 use crate::finding::Finding;
 use crate::gains::Gains;
@@ -12,6 +11,7 @@ use crate::summary::Summary;
 use crate::verdict::Verdict;
 use std::collections::{BTreeMap, BTreeSet};
 use trace::Ns;
+use waits::Cause;
 
 /// The findings of one trace.
 #[derive(Clone, Debug)]

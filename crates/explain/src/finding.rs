@@ -1,15 +1,14 @@
 //! A finding: names, enums and numbers. The report adds words and units.
 
 use crate::call_tree::TreeRow;
-use crate::cause::Cause;
-use crate::evidence::{Confidence, Evidence};
 use crate::fix::{Fix, Form};
 use crate::framework::Framework;
-use crate::named::named;
 use crate::place::Place;
 use crate::sentence::Sentence;
 use serde::Serialize;
 use trace::{CopyKind, MemoryKind, Ns};
+use waits::named;
+use waits::{Cause, Confidence, Evidence};
 
 /// Time that one thread lost to one cause, in calls of one kind or in waits outside calls.
 #[derive(Clone, Debug)]

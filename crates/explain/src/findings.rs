@@ -1,5 +1,6 @@
 //! Turns groups into findings: their order, the waiter and the holder, the places and the fixes.
 
+use crate::About;
 use crate::account::{Costs, Root};
 use crate::costs::{self, Roots, phase};
 use crate::detail::detail;
@@ -148,7 +149,7 @@ fn finding(facts: &Facts<'_>, frameworks: &Frameworks<'_>, places: &Places, fold
     let beyond = waiting.iter().map(|stretch| facts.beyond_selection(*stretch)).fold(0, Ns::saturating_add);
     let share = group.lost as f64 / span.saturating_add(beyond).max(1) as f64;
     let stack = |stretch: Stretch| Some(facts.trace.calls.stack[stretch.call()?.index()]);
-    let statement = key.cause.state(|| Grounds::new(facts, key, group));
+    let statement = About::of(key.cause).state(|| Grounds::new(facts, key, group));
     Finding {
         id: String::new(),
         cause: key.cause,

@@ -1,8 +1,8 @@
 //! A remedy, and the lines that apply it.
 
-use crate::class::{Class, classify};
 use crate::framework::Framework;
 use serde::Serialize;
+use waits::{Class, classify};
 
 /// A remedy.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize)]

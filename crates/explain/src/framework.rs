@@ -1,8 +1,8 @@
 //! The framework that a program uses, by the names in its stacks and operations.
 
-use crate::named::named;
 use rustc_hash::FxHashSet;
 use trace::{FrameId, RangeKind, StackId, Sym, Trace};
+use waits::named;
 
 named! {
     /// Framework with which a program calls the GPU.

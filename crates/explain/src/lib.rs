@@ -41,13 +41,10 @@ mod about;
 mod account;
 mod analysis;
 mod call_tree;
-mod cause;
-mod class;
 mod costs;
 mod detail;
 pub mod diff;
 mod errors;
-mod evidence;
 mod explanation;
 mod facts;
 mod failed;
@@ -66,7 +63,6 @@ mod index;
 mod links;
 mod loss;
 mod marks;
-mod named;
 mod options;
 mod overlap;
 mod parts;
@@ -89,13 +85,10 @@ mod weights;
 pub use about::{About, Bound, Family, Nature};
 pub use account::{
     AccountPart, Accounts, Behind as StreamBehind, Busy, GpuAccount, HeldBack, Idle, IdlePart, IdleReason,
-    OneStep, OperationWait, Rank, Ranks, SharedQueue, SlowStep, Spent, StartUp, Steady, StepTime, Steps,
-    StreamAccount, ThreadAccount, WaitPart, collectives,
+    OneStep, Rank, Ranks, SlowStep, Spent, StartUp, Steady, StepTime, Steps, StreamAccount, ThreadAccount,
+    WaitPart, collectives,
 };
 pub use call_tree::TreeRow;
-pub use cause::Cause;
-pub use class::{Class, classify, collective, communicates};
-pub use evidence::{Confidence, Evidence};
 pub use explanation::{Explanation, Unselected};
 pub use failed::{FailedCalls, failed_calls};
 pub use finding::{ChainLink, Detail, Example, Finding, Kernels, Party, Pauses, Phase, Waiter};
@@ -104,9 +97,7 @@ pub use framework::Framework;
 pub use gains::{Gain, Gains, NoGains, ThreadGain};
 pub use loss::Loss;
 pub use options::Options;
-pub use overlap::{
-    Behind, Engine, LateOps, LostOverlap, Overlap, OverlapRule, beside_default, is_default, overlaps,
-};
+pub use overlap::{Behind, LateOps, LostOverlap, Overlap, OverlapRule, overlaps};
 pub use place::Place;
 pub use places::{place_of_stack, places};
 pub use ranks::{Unfit, compare, has_collectives, state_ranks};
@@ -116,13 +107,16 @@ pub use sentence::{Piece, Sentence};
 pub use steps::{StepSource, without_numbers};
 pub use summary::{GpuClock, Summary, summary};
 pub use verdict::Verdict;
+pub use waits::{
+    Cause, Class, Confidence, Engine, Evidence, beside_default, classify, collective, communicates,
+    is_default,
+};
 pub use weights::{Depth, SAMPLE, weights};
 
 use account::CallParts;
 use facts::Facts;
 use findings::Found;
 use group::Groups;
-use index::CallOrder;
 use parts::Part;
 use rules::Holders;
 use scope::Scope;
@@ -187,11 +181,6 @@ pub fn accounts(trace: &Trace, selection: &Selection) -> Accounts {
     account::accounts(&facts, &parts, &scope, false).0
 }
 
-/// The hardware queue that each stream of a trace shares with others; `None` if it shares none.
-pub fn shared_queues(trace: &Trace) -> Vec<Option<SharedQueue>> {
-    account::shared_queues(&Facts::new(trace, &Options::default()))
-}
-
 /// The parts of every slow call that have a cause, by call and start.
 pub fn call_parts(trace: &Trace, min_wait_ns: Ns) -> Vec<CallShare> {
     let options = Options { min_wait_ns, ..Options::default() };
@@ -215,11 +204,6 @@ pub fn call_parts(trace: &Trace, min_wait_ns: Ns) -> Vec<CallShare> {
     shares
 }
 
-/// Waits of each operation of a trace from the moment at which it was ready to its start, by GPU and start.
-pub fn operation_waits(trace: &Trace) -> Vec<OperationWait> {
-    account::operation_waits(&Facts::new(trace, &Options::default()))
-}
-
 /// The scope of an explanation, and the facts within.
 fn scoped<'a>(mut facts: Facts<'a>, options: &Options) -> (Facts<'a>, Scope) {
     let scope = Scope::find(&facts, &options.selection);
@@ -231,8 +215,8 @@ fn scoped<'a>(mut facts: Facts<'a>, options: &Options) -> (Facts<'a>, Scope) {
 
 /// Finds the overlap of operations, with what the trace has, and the losses of threads in parallel: neither needs the other.
 fn run(trace: &Trace, options: &Options, keep_losses: bool) -> (Explanation, Vec<Loss>) {
-    let order = Arc::new(CallOrder::new(trace));
-    let (facts, scope) = scoped(Facts::with_order(trace, options, Arc::clone(&order)), options);
+    let (facts, scope) = scoped(Facts::new(trace, options), options);
+    let index = Arc::clone(&facts.index);
     let (from, to) = scope.window;
     let within = match scope.is_steady {
         true => Selection { from: Some(from), to: Some(to), ..options.selection.clone() },
@@ -241,7 +225,7 @@ fn run(trace: &Trace, options: &Options, keep_losses: bool) -> (Explanation, Vec
     std::thread::scope(|threads| {
         let overlap = threads.spawn(|| {
             let selected_ns = selected_ns(trace, &options.selection);
-            let overlaps = overlap::with_order(trace, &within, || Arc::clone(&order));
+            let overlaps = overlap::with_index(trace, &within, || Arc::clone(&index));
             (overlaps, Summary { selected_ns, ..summary(trace) })
         });
         let (mut explanation, losses) = of_threads(&facts, &scope, options, keep_losses);

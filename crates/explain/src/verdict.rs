@@ -1,5 +1,6 @@
 //! Limit of a program, in one word: where most of its GPUs' time goes.
 
+use crate::About;
 use crate::Bound;
 use crate::account::{Accounts, GpuAccount};
 use crate::refusal::Refusal;
@@ -43,8 +44,8 @@ fn bound(gpus: &[GpuAccount]) -> Bound {
         let of_kernels = held.min(kernels);
         add(Bound::Gpu, kernels - of_kernels);
         add(Bound::Copies, copies - (held - of_kernels));
-        gpu.idle.iter().for_each(|part| add(part.cause.about().bound, part.ns));
-        gpu.held_back.iter().for_each(|held| add(held.part.cause.about().bound, held.part.ns));
+        gpu.idle.iter().for_each(|part| add(About::of(part.cause).bound, part.ns));
+        gpu.held_back.iter().for_each(|held| add(About::of(held.part.cause).bound, held.part.ns));
     }
     let most = times
         .into_iter()

@@ -11,7 +11,7 @@ mod roles;
 mod timeline;
 
 use explain::{
-    AccountPart, Accounts, Cause, Evidence, Explanation, HeldBack, IdlePart, Options, StreamAccount,
+    About, AccountPart, Accounts, Cause, Evidence, Explanation, HeldBack, IdlePart, Options, StreamAccount,
     explain_each,
 };
 use libtest_mimic::{Arguments, Trial};
@@ -253,7 +253,7 @@ fn sampled(explanation: &Explanation) -> String {
 
 /// Checks that each case is what its comments state, and that every cause of accounts has a case of each role.
 fn every_cause_is_covered(cases: &[PathBuf]) {
-    let causes = Cause::ALL.iter().filter(|cause| cause.is_of_account());
+    let causes = Cause::ALL.iter().filter(|cause| About::of(**cause).is_of_account());
     let mut missing: BTreeSet<_> =
         causes.flat_map(|cause| ROLES.map(|role| (cause.id().to_owned(), role))).collect();
     let mut wrong = Vec::new();

@@ -8,7 +8,7 @@ mod roles;
 mod timeline;
 
 use explain::{
-    Cause, Confidence, Evidence, Explanation, Loss, Options, Overlap, OverlapRule, Party, explain,
+    About, Cause, Confidence, Evidence, Explanation, Loss, Options, Overlap, OverlapRule, Party, explain,
     explain_each,
 };
 use libtest_mimic::{Arguments, Trial};
@@ -112,7 +112,7 @@ fn other_waits_change_nothing(folder: &Path) {
 /// Checks that a finding's fixes and evidence are among those that its cause declares.
 fn fixes_are_known(explanation: &Explanation) {
     for finding in &explanation.findings {
-        let about = finding.cause.about();
+        let about = About::of(finding.cause);
         let cause = finding.cause.id();
         assert!(finding.fixes.iter().all(|fix| about.fixes.contains(fix)), "{cause}: {:?}", finding.fixes);
         let evidence = finding.evidence;
@@ -123,7 +123,7 @@ fn fixes_are_known(explanation: &Explanation) {
 /// Checks that each case is what its comments state, and that every cause has a case of each role.
 fn every_cause_is_covered(cases: &[PathBuf]) {
     let mut missing: BTreeSet<(String, &str)> = BTreeSet::new();
-    let by_rule = |cause: &&Cause| **cause != Cause::Unexplained && !cause.is_of_account();
+    let by_rule = |cause: &&Cause| **cause != Cause::Unexplained && !About::of(**cause).is_of_account();
     let causes = Cause::ALL.iter().filter(by_rule).map(|cause| cause.id());
     for cause in causes.chain(OverlapRule::ALL.iter().map(|rule| rule.id())) {
         missing.extend(ROLES.map(|role| (cause.to_owned(), role)));

@@ -1,6 +1,6 @@
 //! The applied forms of fixes: each is named, short, and of the language that its file's name states. `tests/gpu/forms.py` runs them.
 
-use explain::{Cause, Fix, Form, Framework};
+use explain::{About, Cause, Fix, Form, Framework};
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -10,7 +10,7 @@ fn folder() -> PathBuf {
 }
 
 fn fixes() -> impl Iterator<Item = &'static Fix> {
-    Cause::ALL.iter().flat_map(|cause| cause.about().fixes)
+    Cause::ALL.iter().flat_map(|cause| About::of(*cause).fixes)
 }
 
 /// Each form by its file.

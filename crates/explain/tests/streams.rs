@@ -1,13 +1,14 @@
 //! The waits of operations add up, for any trace: those of a stream to the time from ready to start, and the time in which a GPU
 //! was held back is a part of its busy time.
 
-use explain::{Accounts, OperationWait, accounts, operation_waits};
+use explain::{Accounts, accounts};
 use proptest::prelude::*;
 use std::collections::BTreeMap;
 use trace::{
     Api, Call, Context, CopyKind, Device, MemoryKind, Op, OpId, OpKind, Process, Selection, Stream, Sync,
     SyncKind, Thread, Trace,
 };
+use waits::{Index, OperationWait, operation_waits};
 
 /// An operation of a stream: what it is, when its call began, how long that took, and how long it waited and ran.
 #[derive(Clone, Debug)]
@@ -83,7 +84,8 @@ fn trace_of(rows: &[Random], compute: (u32, u32), copy_engines: u32) -> Trace {
 /// Checks the waits of each operation, and the sums of the accounts.
 fn add_up(trace: &Trace) {
     let mut waits = BTreeMap::<OpId, Vec<OperationWait>>::new();
-    for wait in operation_waits(trace) {
+    let index = Index::of(trace);
+    for wait in operation_waits(&index) {
         assert!(wait.start < wait.end);
         waits.entry(wait.op).or_default().push(wait);
     }

@@ -2,6 +2,7 @@
 
 use crate::document::Section;
 use crate::html::Html;
+use explain::About;
 use explain::Explanation;
 use report::bars::{Bar, BarPart, bars};
 use report::ranks::{Communication, LateCause};
@@ -195,7 +196,7 @@ fn divided(bar: &Bar) -> Vec<BarPart> {
 
 fn style(part: &BarPart) -> &'static str {
     match part.cause {
-        Some(cause) => cause.about().family.id(),
+        Some(cause) => About::of(cause).family.id(),
         None if part.name == BUSY => BUSY,
         None => "unknown",
     }
@@ -345,8 +346,8 @@ pub(crate) fn patterns() -> Html {
 mod tests {
     use super::*;
     use explain::{
-        AccountPart, Accounts, Busy, Cause, Confidence, Evidence, Family, GpuAccount, HeldBack, StreamBehind,
-        ThreadAccount, WaitPart,
+        About, AccountPart, Accounts, Busy, Cause, Confidence, Evidence, Family, GpuAccount, HeldBack,
+        StreamBehind, ThreadAccount, WaitPart,
     };
     use report::ranks::LateRank;
 

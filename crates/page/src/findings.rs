@@ -3,7 +3,7 @@
 use crate::document::Section;
 use crate::html::Html;
 use crate::timeline::Rows;
-use explain::{Confidence, Explanation, Finding, Nature};
+use explain::{About, Confidence, Explanation, Finding, Nature};
 use report::explanation::{Applied, Overlapped, Words, gain as gain_text, overview, words};
 use report::units;
 
@@ -66,7 +66,7 @@ fn folded<'a>(
 fn card(finding: &Finding, explanation: &Explanation, rows: &Rows) -> Html {
     let words = words(finding, &explanation.trace);
     let heading = format!("{}-sentence", finding.id);
-    let kind = match (finding.cause.about().nature, finding.confidence) {
+    let kind = match (About::of(finding.cause).nature, finding.confidence) {
         (Nature::Unknown, _) => "finding unexplained",
         (Nature::Asked, _) => "finding wanted",
         (_, Confidence::Certain) => "finding certain",

@@ -1,16 +1,16 @@
 //! Costs of each call by itself, and its waits besides: for the device, and for calls of other threads.
 
 use crate::arithmetic::median;
-use crate::convoy::Convoys;
 use crate::lost::{Behind, ForQueue, Lost};
-use crate::mutexes::CHANCE;
-use crate::streams::Streams;
-use crate::threads::Threads;
-use explain::{Class, classify};
 use rustc_hash::{FxHashMap, FxHashSet};
 use sim::{Calls as Rules, Locks, Model, Rule, Until, Use};
 use std::sync::Arc;
 use trace::{CallId, LockKind, LockMode, MemoryKind, Ns, OpId, StreamId, SyncKind, Trace};
+use waits::CHANCE;
+use waits::CallOrder;
+use waits::Convoys;
+use waits::StreamEnds;
+use waits::{Class, Index};
 
 /// So many waits show how long a lock takes to pass from one thread to the next.
 const ENOUGH: usize = 30;
@@ -57,10 +57,10 @@ pub(crate) enum Waits {
 }
 
 /// The costs of all outermost calls.
-pub(crate) struct Costs {
+pub(crate) struct Costs<'a> {
+    index: &'a Index<'a>,
     /// By call; `None` of calls within others.
     of: Vec<Option<Cost>>,
-    ops: OpsOf,
     /// Streams for which calls need their context's lock exclusively.
     pub exclusive: FxHashSet<StreamId>,
     /// Calls that wait for the mutex of their stream's hardware queue.
@@ -71,58 +71,28 @@ pub(crate) struct Costs {
     pub wake_of_copies: Option<Ns>,
 }
 
-/// The operations of each outermost call, in order of their start.
-struct OpsOf {
-    /// Operations with a call, those of each call together.
-    ops: Vec<OpId>,
-    /// By call, the first of them; one more at the end.
-    first: Vec<u32>,
-}
-
-impl OpsOf {
-    fn new(trace: &Trace, threads: &Threads) -> OpsOf {
-        let outer = |op: &OpId| threads.outer(trace.ops.call[op.index()]);
-        let mut ops: Vec<OpId> = trace.ops.ids().filter(|op| outer(op).is_some()).collect();
-        ops.sort_unstable_by_key(|op| (outer(op), trace.ops.start[op.index()], *op));
-        let mut first = vec![0; trace.calls.len() + 1];
-        ops.iter().for_each(|op| first[outer(op).index() + 1] += 1);
-        let mut sum = 0;
-        first.iter_mut().for_each(|count| {
-            sum += *count;
-            *count = sum;
-        });
-        OpsOf { ops, first }
-    }
-
-    fn of(&self, call: CallId) -> &[OpId] {
-        let first = &self.first[call.index()..];
-        &self.ops[first[0] as usize..first[1] as usize]
-    }
-}
-
-impl Costs {
-    pub fn of(trace: &Trace, threads: &Threads, model: &Model) -> Costs {
-        let ops_and_lost = || {
-            let ops = OpsOf::new(trace, threads);
-            let convoys = Convoys::of(trace, threads, model, |call| ops.of(call));
-            let issues = |call| !ops.of(call).is_empty();
-            let mutex_of = |wait| convoys.mutex_of(trace, threads, |call| ops.of(call), wait);
-            let lost = Lost::of_calls(trace, threads, issues, mutex_of);
-            (ops, convoys, lost)
+impl<'a> Costs<'a> {
+    pub fn of(index: &'a Index<'a>, model: &Model) -> Costs<'a> {
+        let (trace, order) = (index.trace, &index.calls);
+        let launch = &model.calls.launch;
+        let usual_ns = launch.mutex.then_some(launch.held_ns + model.locks.mutex.handover_ns);
+        let lost = || {
+            let convoys = Convoys::of(index, usual_ns);
+            let lost = Lost::of_calls(index, |wait| convoys.mutex_of(index, wait));
+            (convoys, lost)
         };
-        let ((ops, convoys, lost), (asked, streams)) =
-            rayon::join(ops_and_lost, || (asked(trace, threads), Streams::of(trace, threads)));
-        let classes: Vec<Class> = trace.strings.iter().map(|(_, name)| classify(name)).collect();
+        let ((convoys, lost), (asked, streams)) =
+            rayon::join(lost, || (asked(trace, order), StreamEnds::of(trace, order)));
         let mut of = vec![None; trace.calls.len()];
         for thread in trace.threads.ids() {
             let mut recent = StreamId::NONE;
-            for call in threads.calls(thread).iter().copied() {
-                let ops = ops.of(call);
+            for call in order.of_thread(thread).iter().copied() {
+                let ops = index.ops(call);
                 let none = Lost::default();
                 let lost = lost.get(&call).unwrap_or(&none);
                 let asked = asked.get(&call).copied();
                 let (streams, rules) = (&streams, &model.calls);
-                let class = classes[trace.calls.name[call.index()].index()];
+                let class = index.class(call);
                 let one = One { trace, streams, rules, call, class, ops, lost, asked, recent };
                 of[call.index()] = Some(one.cost());
                 recent = ops.last().map_or(recent, |op| trace.ops.stream[op.index()]);
@@ -131,12 +101,12 @@ impl Costs {
         let for_queues = |(call, lost): (&CallId, &Lost)| Some((*call, lost.for_queue()?));
         let behind_queues = Arc::new(lost.iter().filter_map(for_queues).collect());
         let exclusive = FxHashSet::default();
-        let mut costs = Costs { of, ops, exclusive, behind_queues, handover: None, wake_of_copies: None };
-        costs.exclusive = costs.exclusive_streams(trace, threads);
-        costs.wake_of_copies = costs.wake_of_copies(trace, threads);
-        let behind = costs.behind(trace, &lost, model.locks.context.wake_ns == 0);
+        let mut costs = Costs { index, of, exclusive, behind_queues, handover: None, wake_of_copies: None };
+        costs.exclusive = costs.exclusive_streams();
+        costs.wake_of_copies = costs.wake_of_copies();
+        let behind = costs.behind(&lost, model.locks.context.wake_ns == 0);
         costs.hold_mutexes(&convoys);
-        costs.release(trace, behind);
+        costs.release(behind);
         costs
     }
 
@@ -145,21 +115,17 @@ impl Costs {
         self.of.get(call.some()?.index())?.as_ref()
     }
 
-    /// The operations of an outermost call.
-    pub fn ops(&self, call: CallId) -> &[OpId] {
-        self.ops.of(call)
-    }
-
     /// Calls into the legacy default stream of some programs hold their context's lock exclusively, so that launches into all streams
     /// wait for a pageable copy there (after a kernel of 5 ms, beside a thread with a non-blocking stream: H100 and H200, driver 580,
     /// `account.py`), and launches there for each other (four threads of PyTorch, `serve` of `benches/whatif`: 3,000 such waits on an
     /// H200, none of them in streams of their own). Where that was recorded, all calls into that stream do.
-    fn exclusive_streams(&self, trace: &Trace, threads: &Threads) -> FxHashSet<StreamId> {
-        let waits = (0..trace.waits.len()).filter(|at| trace.waits.layer[*at].is_cuda());
-        let copies = waits.clone().filter_map(|at| self.stream_of_a_copy_waited_for(trace, threads, at));
+    fn exclusive_streams(&self) -> FxHashSet<StreamId> {
+        let waits =
+            (0..self.index.trace.waits.len()).filter(|at| self.index.trace.waits.layer[*at].is_cuda());
+        let copies = waits.clone().filter_map(|at| self.stream_of_a_copy_waited_for(at));
         let mut streams: FxHashSet<StreamId> = copies.collect();
         let mut launches: FxHashMap<StreamId, usize> = FxHashMap::default();
-        for stream in waits.filter_map(|at| self.stream_of_a_launch_that_excludes(trace, threads, at)) {
+        for stream in waits.filter_map(|at| self.stream_of_a_launch_that_excludes(at)) {
             *launches.entry(stream).or_default() += 1;
         }
         streams.extend(launches.into_iter().filter(|(_, count)| *count >= ENOUGH).map(|(stream, _)| stream));
@@ -167,33 +133,29 @@ impl Costs {
     }
 
     /// The stream of the pageable copy that a call into another stream waited for, though it needs the lock shared.
-    fn stream_of_a_copy_waited_for(&self, trace: &Trace, threads: &Threads, at: usize) -> Option<StreamId> {
-        let waits = &trace.waits;
+    fn stream_of_a_copy_waited_for(&self, at: usize) -> Option<StreamId> {
+        let waits = &self.index.trace.waits;
         if waits.mode[at] != LockMode::Shared || waits.end[at] - waits.start[at] < CHANCE {
             return None;
         }
-        let [call, copy] = [waits.call[at], waits.releaser_call[at]].map(|call| threads.outer(call));
-        let own = self.stream_of(trace, call)?;
+        let [call, copy] =
+            [waits.call[at], waits.releaser_call[at]].map(|call| self.index.calls.outermost(call));
+        let own = self.stream_of(call)?;
         self.of_call(copy).filter(|copy| copy.pageable)?;
-        self.stream_of(trace, copy).filter(|other| *other != own)
+        self.stream_of(copy).filter(|other| *other != own)
     }
 
     /// The stream of a call that needed the lock exclusively while another call into that stream held it: no copy, beside which all do.
-    fn stream_of_a_launch_that_excludes(
-        &self,
-        trace: &Trace,
-        threads: &Threads,
-        at: usize,
-    ) -> Option<StreamId> {
-        let waits = &trace.waits;
+    fn stream_of_a_launch_that_excludes(&self, at: usize) -> Option<StreamId> {
+        let waits = &self.index.trace.waits;
         if waits.mode[at] != LockMode::Exclusive || waits.kind[at] != LockKind::RwLock {
             return None;
         }
         let calls = [waits.call[at], waits.holder_call[at], waits.releaser_call[at]];
         let stream_unless_copy = |call: CallId| {
-            let call = threads.outer(call);
+            let call = self.index.calls.outermost(call);
             self.of_call(call).filter(|cost| !cost.pageable)?;
-            self.stream_of(trace, call)
+            self.stream_of(call)
         };
         let [own, first, last] = calls.map(stream_unless_copy);
         own.filter(|_| first == own && last == own)
@@ -201,13 +163,13 @@ impl Costs {
 
     /// The usual time between a pageable copy's release of the mutex of its direction, before the last part of its call, and the end of a
     /// wait of another one for it. On a machine it may be released still earlier.
-    fn wake_of_copies(&self, trace: &Trace, threads: &Threads) -> Option<Ns> {
-        let waits = &trace.waits;
-        let copy = |call: CallId| self.of_call(threads.outer(call)).filter(|cost| cost.pageable);
+    fn wake_of_copies(&self) -> Option<Ns> {
+        let waits = &self.index.trace.waits;
+        let copy = |call: CallId| self.of_call(self.index.calls.outermost(call)).filter(|cost| cost.pageable);
         let late = |at: usize| {
             let is_mutex = waits.kind[at] == LockKind::Mutex && waits.layer[at].is_cuda();
             let (_, holder) = copy(waits.call[at]).filter(|_| is_mutex).zip(copy(waits.releaser_call[at]))?;
-            let end = trace.calls.end[threads.outer(waits.releaser_call[at]).index()];
+            let end = self.index.trace.calls.end[self.index.calls.outermost(waits.releaser_call[at]).index()];
             Some((waits.end[at] - (end - holder.after)).max(0))
         };
         let times: Vec<Ns> = (0..waits.len()).filter_map(late).collect();
@@ -228,20 +190,15 @@ impl Costs {
     }
 
     /// The stream of a call's last operation.
-    fn stream_of(&self, trace: &Trace, call: CallId) -> Option<StreamId> {
-        let last = self.ops(call.some()?).last()?;
-        trace.ops.stream[last.index()].some()
+    fn stream_of(&self, call: CallId) -> Option<StreamId> {
+        let last = self.index.ops(call.some()?).last()?;
+        self.index.trace.ops.stream[last.index()].some()
     }
 
     /// The waits behind calls whose order remains that of the trace. The others are for the lock that a pageable copy holds: the model
     /// knows who waits for it, and in a replay others may meet than did. If nobody waited for such a copy, or if chance decides who is next
     /// (`in_turn` is false), no call acquires that lock.
-    fn behind(
-        &mut self,
-        trace: &Trace,
-        lost: &FxHashMap<CallId, Lost>,
-        in_turn: bool,
-    ) -> Vec<(CallId, Behind)> {
+    fn behind(&mut self, lost: &FxHashMap<CallId, Lost>, in_turn: bool) -> Vec<(CallId, Behind)> {
         let all = lost.iter().flat_map(|(call, lost)| lost.behind.iter().map(|behind| (*call, *behind)));
         let (modelled, behind): (Vec<_>, Vec<_>) =
             all.partition(|(call, of)| match (self.of_call(*call), self.of_call(of.holder)) {
@@ -251,7 +208,7 @@ impl Costs {
         let copies =
             modelled.iter().any(|(_, of)| self.of_call(of.holder).is_some_and(|holder| holder.pageable));
         if copies && in_turn {
-            self.handover = self.handover_of(trace, &modelled);
+            self.handover = self.handover_of(&modelled);
             return behind;
         }
         self.of.iter_mut().flatten().for_each(|cost| cost.locks = Locks::default());
@@ -259,32 +216,33 @@ impl Costs {
     }
 
     /// The usual time between the return of a launch, which has just released the lock, and the end of a wait behind it.
-    fn handover_of(&self, trace: &Trace, waits: &[(CallId, Behind)]) -> Option<Ns> {
+    fn handover_of(&self, waits: &[(CallId, Behind)]) -> Option<Ns> {
         let launches = waits.iter().filter(|(_, of)| {
             self.of_call(of.holder).is_some_and(|holder| !holder.pageable && holder.waits == Waits::Nothing)
         });
-        let late = |of: &Behind| of.end - trace.calls.end[of.holder.index()];
+        let late = |of: &Behind| of.end - self.index.trace.calls.end[of.holder.index()];
         let mut times: Vec<Ns> = launches.map(|(_, of)| late(of)).filter(|ns| *ns > 0).collect();
         let middle = times.len() / 2;
         (times.len() >= ENOUGH).then(|| *times.select_nth_unstable(middle).1)
     }
 
     /// Finds the moments at which calls release those behind them: that of the longest wait.
-    fn release(&mut self, trace: &Trace, mut behind: Vec<(CallId, Behind)>) {
+    fn release(&mut self, mut behind: Vec<(CallId, Behind)>) {
         behind.sort_by_key(|(call, behind)| {
             (std::cmp::Reverse(behind.end - behind.start), *call, behind.start)
         });
         for (_, Behind { holder, end, .. }) in &behind {
             let cost = self.of[holder.index()].as_mut();
             let Some(cost) = cost.filter(|cost| cost.holds.is_none()) else { continue };
-            let moments = moments(trace, *holder, cost);
+            let moments = moments(self.index.trace, *holder, cost);
             let nearest = moments.into_iter().min_by_key(|(_, at)| (end - at).abs());
             cost.holds = nearest.map(|(until, _)| until);
         }
         behind.sort_by_key(|(call, behind)| (*call, behind.start));
         for (call, Behind { holder, end, .. }) in behind {
             let Some(of) = self.of[holder.index()].as_ref() else { continue };
-            let at = moments(trace, holder, of).into_iter().find(|(until, _)| Some(*until) == of.holds);
+            let at =
+                moments(self.index.trace, holder, of).into_iter().find(|(until, _)| Some(*until) == of.holds);
             let handoff = at.map_or(0, |(_, at)| (end - at).max(0));
             if let Some(cost) = self.of[call.index()].as_mut() {
                 cost.behind.push((holder, handoff));
@@ -309,16 +267,16 @@ fn moments(trace: &Trace, call: CallId, cost: &Cost) -> [(Until, Ns); 3] {
 }
 
 /// The synchronizations that the trace records, by outermost call.
-fn asked(trace: &Trace, threads: &Threads) -> FxHashMap<CallId, (SyncKind, StreamId)> {
+fn asked(trace: &Trace, order: &CallOrder<'_>) -> FxHashMap<CallId, (SyncKind, StreamId)> {
     let syncs = &trace.syncs;
-    let of = |at: usize| Some((threads.outer(syncs.call[at]).some()?, (syncs.kind[at], syncs.stream[at])));
+    let of = |at: usize| Some((order.outermost(syncs.call[at]).some()?, (syncs.kind[at], syncs.stream[at])));
     (0..syncs.len()).filter_map(of).collect()
 }
 
 /// One call.
 struct One<'a> {
     trace: &'a Trace,
-    streams: &'a Streams<'a>,
+    streams: &'a StreamEnds<'a>,
     rules: &'a Rules,
     call: CallId,
     class: Class,

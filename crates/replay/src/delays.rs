@@ -2,10 +2,10 @@
 
 use crate::arithmetic::median;
 use crate::calls::Costs;
-use crate::threads::Threads;
-use explain::SharedQueue;
 use rustc_hash::{FxHashMap, FxHashSet};
 use trace::{ContextId, CopyKind, DeviceId, MemoryKind, Ns, OpId, OpKind, StreamId, SyncKind, Trace};
+use waits::CallOrder;
+use waits::SharedQueue;
 
 /// An operation that starts later than this after the one before it in its stream did not only wait for that one, ns.
 const NEXT: Ns = 50_000;
@@ -57,12 +57,17 @@ pub(crate) struct Delay {
 impl Delays {
     /// Goes through the operations in the order in which they started. `queues`: by stream, the hardware queue
     /// that it shares with others.
-    pub fn of(trace: &Trace, threads: &Threads, costs: &Costs, queues: &[Option<SharedQueue>]) -> Delays {
+    pub fn of(
+        trace: &Trace,
+        order: &CallOrder<'_>,
+        costs: &Costs<'_>,
+        queues: &[Option<SharedQueue>],
+    ) -> Delays {
         let ops = &trace.ops;
-        let mut order: Vec<OpId> = ops.ids().collect();
-        order.sort_by_key(|op| (ops.start[op.index()], ops.end[op.index()], *op));
+        let mut started: Vec<OpId> = ops.ids().collect();
+        started.sort_by_key(|op| (ops.start[op.index()], ops.end[op.index()], *op));
         let mut delays = Delays {
-            issued: issued(trace, threads, costs, &order),
+            issued: issued(trace, order, costs, &started),
             of: vec![Delay::default(); ops.len()],
             after: FxHashMap::default(),
             aliased: FxHashSet::default(),
@@ -70,7 +75,7 @@ impl Delays {
         let mut devices: FxHashMap<DeviceId, Recent> = FxHashMap::default();
         let (asked, crowded) = (Asked::of(trace), crowded(trace, queues));
         let mut apart = Vec::new();
-        for op in order {
+        for op in started {
             let recent = devices.entry(trace.device_of_stream(ops.stream[op.index()])).or_default();
             let before = recent.before(trace, op, queues);
             delays.add(trace, op, before, recent, &asked, &crowded);
@@ -172,14 +177,14 @@ impl Delays {
 
 /// When each operation was issued, ns. One whose call is not known was issued before the operations of its stream that started after
 /// it: in a part of a trace, many were issued before it begins.
-fn issued(trace: &Trace, threads: &Threads, costs: &Costs, order: &[OpId]) -> Vec<Ns> {
+fn issued(trace: &Trace, order: &CallOrder<'_>, costs: &Costs<'_>, started: &[OpId]) -> Vec<Ns> {
     let ops = &trace.ops;
     let mut latest: FxHashMap<StreamId, Ns> = FxHashMap::default();
     let mut issued = vec![0; ops.len()];
-    for op in order.iter().rev() {
+    for op in started.iter().rev() {
         let at = op.index();
         let latest = latest.entry(ops.stream[at]).or_insert(Ns::MAX);
-        let call = threads.outer(ops.call[at]);
+        let call = order.outermost(ops.call[at]);
         let known = costs.of_call(call).map(|cost| cost.effect);
         issued[at] = known.unwrap_or(ops.start[at].min(*latest));
         // A call that waits less in a replay takes effect earlier, but not before it begins.

@@ -1,11 +1,11 @@
 //! Time that calls lost to others: waits for locks that other calls held.
 
-use crate::convoy::Mutex;
-use crate::mutexes::{CHANCE, Mutexes};
-use crate::threads::Threads;
 use explain::Cause;
 use rustc_hash::FxHashMap;
-use trace::{CallId, Ns, Trace};
+use trace::{CallId, Ns};
+use waits::Index;
+use waits::Mutex;
+use waits::{CHANCE, Mutexes};
 
 /// Calls from this time on are looked at one by one, ns.
 const SLOW: Ns = 100_000;
@@ -49,19 +49,14 @@ pub(crate) struct Behind {
 }
 
 impl Lost {
-    /// Of each outermost call that lost anything: recorded waits for CUDA's locks, and of slow calls what `explain` found. `issues`:
-    /// whether a call has operations; `mutex_of`: which mutex a wait is for.
-    pub fn of_calls(
-        trace: &Trace,
-        threads: &Threads,
-        issues: impl Fn(CallId) -> bool,
-        mutex_of: impl Fn(usize) -> Mutex,
-    ) -> FxHashMap<CallId, Lost> {
-        let mut found = in_recorded_waits(trace, threads, issues, mutex_of);
+    /// Of each outermost call that lost anything: recorded waits for CUDA's locks, and of slow calls what `explain` found. `mutex_of`:
+    /// which mutex a wait is for.
+    pub fn of_calls(index: &Index<'_>, mutex_of: impl Fn(usize) -> Mutex) -> FxHashMap<CallId, Lost> {
+        let mut found = in_recorded_waits(index, mutex_of);
         let mut parts: FxHashMap<CallId, Lost> = FxHashMap::default();
-        for share in explain::call_parts(trace, SLOW) {
+        for share in explain::call_parts(index.trace, SLOW) {
             let of = parts.entry(share.call).or_default();
-            let holder = threads.outer(share.holder);
+            let holder = index.calls.outermost(share.holder);
             match share.cause {
                 Cause::DriverLock | Cause::ApplicationLock | Cause::PageableOrder if holder.is_some() => {
                     of.add(Behind { holder, start: share.start, end: share.end });
@@ -121,17 +116,13 @@ impl Lost {
 }
 
 /// Of each outermost call that waited for one of CUDA's locks, what that lost.
-fn in_recorded_waits(
-    trace: &Trace,
-    threads: &Threads,
-    issues: impl Fn(CallId) -> bool,
-    mutex_of: impl Fn(usize) -> Mutex,
-) -> FxHashMap<CallId, Lost> {
+fn in_recorded_waits(index: &Index<'_>, mutex_of: impl Fn(usize) -> Mutex) -> FxHashMap<CallId, Lost> {
     let mut found: FxHashMap<CallId, Lost> = FxHashMap::default();
-    let waits = &trace.waits;
-    let mutexes = Mutexes::of(trace, threads, issues);
+    let (trace, waits) = (index.trace, &index.trace.waits);
+    let mutexes = Mutexes::of(index);
     for at in 0..waits.len() {
-        let Some(call) = threads.outer(waits.call[at]).some().filter(|_| waits.layer[at].is_cuda()) else {
+        let Some(call) = index.calls.outermost(waits.call[at]).some().filter(|_| waits.layer[at].is_cuda())
+        else {
             continue;
         };
         let (start, end, mutex) = (waits.start[at], waits.end[at], mutex_of(at));
@@ -141,7 +132,7 @@ fn in_recorded_waits(
         }
         // The first holder, then the last one: others between them are not known.
         let [first, last] =
-            [waits.holder_call[at], waits.releaser_call[at]].map(|holder| threads.outer(holder));
+            [waits.holder_call[at], waits.releaser_call[at]].map(|holder| index.calls.outermost(holder));
         let known = |holder: CallId| holder.is_some() && holder != call;
         let is_known = known(first) || known(last);
         let passed_over = is_known && mutexes.passed_over(at, first, last);

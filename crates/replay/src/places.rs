@@ -1,9 +1,9 @@
 //! Processes, contexts, streams and threads as a workload has them.
 
-use explain::{SharedQueue, beside_default, is_default};
 use rustc_hash::FxHashSet;
 use sim::Queue;
 use trace::{ContextId, Ns, OpId, ProcessId, StreamId, ThreadId, Trace};
+use waits::{SharedQueue, beside_default, is_default};
 use workload::{StreamKind, Workload};
 
 /// The rows of a trace in the order of a workload: those of each process together.

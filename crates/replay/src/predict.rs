@@ -6,7 +6,6 @@ use crate::fixes::{FIXES, Fix, MOVING, Scene, more_cpus};
 use crate::processors::Processors;
 use crate::retime::{began, covered, worked, write};
 use crate::spare::Spare;
-use crate::threads::Threads;
 use crate::{Error, Recovered, Removed, retime};
 use explain::{Cause, ThreadGain};
 use rayon::prelude::*;
@@ -14,6 +13,7 @@ use serde::Serialize;
 use sim::Replayed;
 use std::sync::{Mutex, OnceLock, PoisonError};
 use trace::{Ns, RangeId, Trace};
+use waits::CallOrder;
 
 /// The part of a gain that is not certain, whatever the fit: what models assume, and what nobody waited for in the trace.
 const UNSURE: f64 = 0.2;
@@ -183,29 +183,29 @@ struct Best {
 }
 
 /// A program without what the tracer added, and its replay: what changes are applied to.
-pub struct Bare {
+pub struct Bare<'a> {
     program: Recovered,
     /// The calls of threads.
-    threads: Threads,
+    order: CallOrder<'a>,
     replayed: Replayed,
 }
 
-impl Bare {
+impl<'a> Bare<'a> {
     /// Takes off what the tracer added to a program, and replays the rest.
     ///
     /// # Errors
     /// The errors of [`Recovered::replay`].
-    pub fn of(trace: &Trace, base: &Recovered) -> Result<Bare, Error> {
+    pub fn of(trace: &'a Trace, base: &Recovered) -> Result<Bare<'a>, Error> {
         let program = base.untraced(trace);
-        let (replayed, threads) = rayon::join(|| program.replay(), || Threads::of(trace));
-        Ok(Bare { replayed: replayed?, program, threads })
+        let (replayed, order) = rayon::join(|| program.replay(), || CallOrder::new(trace));
+        Ok(Bare { replayed: replayed?, program, order })
     }
 
     /// The replay of a program, and the program without what the tracer added, at once: each takes long.
     ///
     /// # Errors
     /// The errors of [`Recovered::replay`].
-    pub fn beside_replay(trace: &Trace, base: &Recovered) -> Result<(Replayed, Bare), Error> {
+    pub fn beside_replay(trace: &'a Trace, base: &Recovered) -> Result<(Replayed, Bare<'a>), Error> {
         let (replayed, bare) = rayon::join(|| base.replay(), || Bare::of(trace, base));
         Ok((replayed?, bare?))
     }
@@ -215,7 +215,7 @@ impl Bare {
 pub struct Predictor<'a> {
     scene: Scene<'a>,
     /// The calls of threads.
-    threads: Threads,
+    order: CallOrder<'a>,
     /// Copies of the program, and of its trace with other times, that no prediction uses now.
     programs: Spare<Recovered>,
     traces: Spare<Trace>,
@@ -256,8 +256,8 @@ impl<'a> Predictor<'a> {
     }
 
     /// Like [`Predictor::new`], but of a program that has been run already.
-    pub fn of(trace: &'a Trace, bare: Bare, fit: &'a Fit, progress: &'a Progress<'a>) -> Predictor<'a> {
-        let Bare { program, threads, replayed } = bare;
+    pub fn of(trace: &'a Trace, bare: Bare<'a>, fit: &'a Fit, progress: &'a Progress<'a>) -> Predictor<'a> {
+        let Bare { program, order, replayed } = bare;
         let processors = Processors::of(trace, &program);
         let beyond = |processors: Processors| (processors.beyond(&program, &replayed), processors);
         let processors = processors.map(beyond).map(|(beyond, processors)| (processors, beyond));
@@ -265,7 +265,7 @@ impl<'a> Predictor<'a> {
             processors,
             in_turns: OnceLock::new(),
             scene: Scene::new(trace, program),
-            threads,
+            order,
             programs: Spare::new(),
             traces: Spare::new(),
             best: Mutex::new(None),
@@ -545,7 +545,7 @@ impl<'a> Predictor<'a> {
     fn next(&self, changed: &Recovered, replayed: &Replayed) -> Option<&'static str> {
         let trace = self.scene.trace;
         let mut new = self.traces.take().unwrap_or_else(|| trace.clone());
-        write(trace, &self.threads, changed, replayed, &mut new);
+        write(trace, &self.order, changed, replayed, &mut new);
         let cause = explain::first_cause(&new, &explain::Options::default());
         self.traces.keep(new);
         cause.map(Cause::id)

@@ -2,21 +2,20 @@
 
 use crate::calls::Costs;
 use crate::error::Error;
-use crate::loops::Rounds;
 use crate::machine;
 use crate::places::Places;
 use crate::recovered::{Recovered, StepOf};
 use crate::sections::Sections;
-use crate::signal::{Kind, Signal};
-use crate::signals::Signals;
-use crate::threads::Threads;
-use crate::turns;
 use crate::waits::modelled;
 use crate::works::Works;
 use rustc_hash::FxHashMap;
 use sim::{CallOf, Model, Recorded, RecordedStep, Rows};
 use std::sync::Arc;
 use trace::{CallId, Clock, Lost, Ns, OpId, ProcessId, Trace, WaitId};
+use waits::Rounds;
+use waits::Signals;
+use waits::{CallOrder, Index};
+use waits::{Signal, SignalKind};
 
 /// Finds out what the program of a trace asked for.
 ///
@@ -40,16 +39,16 @@ pub fn recover_on(trace: &Trace, model: Option<&Model>) -> Result<Recovered, Err
     if trace.meta.clock == Clock::Separate {
         return Err(Error::Clocks);
     }
-    let threads = Threads::of(trace);
+    let index = Index::of(trace);
+    let order = &index.calls;
     let mut model = machine::model(trace, model)?;
     // The recorded times of kernels that signal together have this already.
     let signals_together = std::mem::take(&mut model.device.delayed_signals);
-    let costs_and_queues =
-        || rayon::join(|| Costs::of(trace, &threads, &model), || explain::shared_queues(trace));
+    let costs_and_queues = || rayon::join(|| Costs::of(&index, &model), || waits::shared_queues(&index));
     let ((costs, queues), (signals, sections, mut events)) = rayon::join(costs_and_queues, || {
-        let signals = Signals::of(trace, &threads);
-        let sections = Sections::of(trace, &threads, &signals.all);
-        let events = by_thread(trace, &threads, &signals, &sections);
+        let signals = Signals::of(trace, order);
+        let sections = Sections::of(trace, order, &signals.all);
+        let events = by_thread(trace, order, &signals, &sections);
         (signals, sections, events)
     });
     // It is part of the time for which a launch seems to hold the mutex.
@@ -58,9 +57,9 @@ pub fn recover_on(trace: &Trace, model: Option<&Model>) -> Result<Recovered, Err
     if let (Some(lock), Some(wake)) = (&mut model.locks.copies, costs.wake_of_copies) {
         lock.wake_ns = wake;
     }
-    let works = Works::of(trace, &threads, &costs, &queues);
+    let works = Works::of(&index, &costs, &queues);
     let places = Places::of(trace, |thread| !events[thread.index()].is_empty());
-    let (start, end) = span(trace, &threads);
+    let (start, end) = span(trace, order);
     let mut recovered = Recovered {
         recorded: Recorded {
             workload: places.workload.clone(),
@@ -87,14 +86,14 @@ pub fn recover_on(trace: &Trace, model: Option<&Model>) -> Result<Recovered, Err
         behind_queues: costs.behind_queues.clone(),
         modelled: Arc::default(),
         once: 0,
-        turns: turns::are_taken(trace),
+        turns: waits::contexts_take_turns(trace),
         signals_together,
     };
     let mut numbers = FxHashMap::default();
     for (process, thread) in &places.threads {
         let happened = match thread {
             Some(thread) => std::mem::take(&mut events[thread.index()]),
-            None => alone(trace, &threads, &works, *process),
+            None => alone(trace, order, &works, *process),
         };
         let recorded = &mut recovered.recorded;
         // Most of what happens has a pause before it.
@@ -124,15 +123,18 @@ pub fn recover_on(trace: &Trace, model: Option<&Model>) -> Result<Recovered, Err
         Arc::make_mut(&mut recovered.steps).push(of);
     }
     recovered.recorded.holds = numbers.len() as u32;
-    recovered.modelled = Arc::new(modelled(trace, &threads, &recovered));
+    recovered.modelled = Arc::new(modelled(trace, order, &recovered));
     Ok(recovered)
 }
 
 /// When the first and the last thing happened.
-fn span(trace: &Trace, threads: &Threads) -> (Ns, Ns) {
+fn span(trace: &Trace, order: &CallOrder<'_>) -> (Ns, Ns) {
     let ops = &trace.ops;
-    let start = threads.start(trace).into_iter().chain(ops.start.iter().copied().min()).min().unwrap_or(0);
-    let end = threads.end(trace).into_iter().chain(ops.end.iter().copied().max()).max().unwrap_or(start);
+    let of_calls = order.span();
+    let start =
+        of_calls.map(|span| span.0).into_iter().chain(ops.start.iter().copied().min()).min().unwrap_or(0);
+    let end =
+        of_calls.map(|span| span.1).into_iter().chain(ops.end.iter().copied().max()).max().unwrap_or(start);
     (start, end)
 }
 
@@ -151,14 +153,14 @@ enum Happened {
 /// Events of each thread, in order: what ends another thread's wait comes before what begins at the same time.
 fn by_thread(
     trace: &Trace,
-    threads: &Threads,
+    order: &CallOrder<'_>,
     signals: &Signals,
     sections: &Sections,
 ) -> Vec<Vec<((Ns, u8), Happened)>> {
     let mut events: Vec<Vec<((Ns, u8), Happened)>> = vec![Vec::new(); trace.threads.len()];
     for thread in trace.threads.ids() {
         let call = |call: &CallId| ((trace.calls.start[call.index()], 2), Happened::Call(*call));
-        events[thread.index()].extend(threads.calls(thread).iter().map(call));
+        events[thread.index()].extend(order.of_thread(thread).iter().map(call));
     }
     for (number, signal) in (0..).zip(&signals.all) {
         events[signal.waiter.index()].push(((signal.start, 1), Happened::Waits(number)));
@@ -177,11 +179,16 @@ fn by_thread(
 }
 
 /// The operations of a process whose calls are not known.
-fn alone(trace: &Trace, threads: &Threads, works: &Works, process: ProcessId) -> Vec<((Ns, u8), Happened)> {
+fn alone(
+    trace: &Trace,
+    order: &CallOrder<'_>,
+    works: &Works,
+    process: ProcessId,
+) -> Vec<((Ns, u8), Happened)> {
     let ops = &trace.ops;
     let mine = |op: &OpId| {
         let of = trace.process_of_stream(ops.stream[op.index()]).some().map_or(0, ProcessId::index);
-        of == process.index() && threads.outer(ops.call[op.index()]).is_none()
+        of == process.index() && order.outermost(ops.call[op.index()]).is_none()
     };
     let mut found: Vec<OpId> = ops.ids().filter(mine).collect();
     found.sort_by_key(|op| (works.delays.issued[op.index()], ops.start[op.index()], *op));
@@ -191,7 +198,7 @@ fn alone(trace: &Trace, threads: &Threads, works: &Works, process: ProcessId) ->
 /// Writes the steps of one thread.
 struct Writer<'a> {
     trace: &'a Trace,
-    costs: &'a Costs,
+    costs: &'a Costs<'a>,
     works: &'a Works,
     signals: &'a [Signal],
     sections: &'a Sections,
@@ -228,7 +235,7 @@ impl Writer<'_> {
             Happened::Waits(number) => {
                 let signal = &self.signals[number as usize];
                 // A thread does nothing before its birth, however long that takes: it begins as long after its parent's moment as it did.
-                if signal.kind == Kind::Birth {
+                if signal.kind == SignalKind::Birth {
                     self.push(
                         RecordedStep::Await { signal: number, handoff_ns: 0 },
                         StepOf::Wait(signal.wait),

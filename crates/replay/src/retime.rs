@@ -1,25 +1,25 @@
 //! A trace with the times of a replay: what it would have recorded.
 
 use crate::arithmetic::part;
-use crate::threads::Threads;
 use crate::waits::of_replay;
 use crate::{Recovered, StepOf};
 use rustc_hash::FxHashMap;
 use sim::Replayed;
 use std::cell::Cell;
 use trace::{CallId, Ns, ProcessId, RangeId, ThreadId, Trace, Wait, Waits, partition_point_near};
+use waits::CallOrder;
 
 /// The trace with the times of the replay. What happened within a step keeps its place in it, in proportion.
 pub fn retime(trace: &Trace, recovered: &Recovered, replayed: &Replayed) -> Trace {
     let mut new = trace.clone();
-    write(trace, &Threads::of(trace), recovered, replayed, &mut new);
+    write(trace, &CallOrder::new(trace), recovered, replayed, &mut new);
     new
 }
 
 /// Makes `new`, which is the trace with any times, the trace with the times of the replay.
 pub(crate) fn write(
     trace: &Trace,
-    threads: &Threads,
+    order: &CallOrder<'_>,
     recovered: &Recovered,
     replayed: &Replayed,
     new: &mut Trace,
@@ -39,7 +39,7 @@ pub(crate) fn write(
         (new.ops.start[op.index()], new.ops.end[op.index()]) =
             (start + recovered.start, end + recovered.start);
     }
-    set_waits(&mut new.waits, trace, threads, recovered, replayed, &times);
+    set_waits(&mut new.waits, trace, order, recovered, replayed, &times);
     let (syncs, calls) = (&mut new.syncs, &new.calls);
     for at in 0..syncs.len() {
         let thread = syncs.call[at].some().map_or(ThreadId::NONE, |call| calls.thread[call.index()]);
@@ -105,14 +105,14 @@ fn moved(trace: &Trace, recovered: &Recovered, replayed: &Replayed) -> Vec<(Call
 fn set_waits(
     waits: &mut Waits,
     trace: &Trace,
-    threads: &Threads,
+    order: &CallOrder<'_>,
     recovered: &Recovered,
     replayed: &Replayed,
     times: &Times<'_>,
 ) {
     let modelled = &*recovered.modelled;
     let mut rows = Vec::with_capacity(replayed.waits.len() + trace.waits.len());
-    rows.extend(of_replay(trace, threads, recovered, replayed, modelled));
+    rows.extend(of_replay(trace, order, recovered, replayed, modelled));
     for (at, _) in trace.waits.ids().zip(modelled).filter(|(_, modelled)| !**modelled) {
         let old = trace.waits.row(at);
         let mut wait = old;

@@ -2,11 +2,11 @@
 //! thread holds one, is known where another thread waited for its end.
 
 use crate::arithmetic::median;
-use crate::signal::{Kind, Signal};
-use crate::signals::within_no_call;
-use crate::threads::Threads;
 use rustc_hash::FxHashMap;
 use trace::{LockKind, Ns, ProcessId, ThreadId, Trace};
+use waits::CallOrder;
+use waits::within_no_call;
+use waits::{Signal, SignalKind};
 
 /// The sections of all threads.
 pub(crate) struct Sections {
@@ -28,7 +28,7 @@ struct Uses {
 }
 
 impl Sections {
-    pub fn of(trace: &Trace, threads: &Threads, signals: &[Signal]) -> Sections {
+    pub fn of(trace: &Trace, order: &CallOrder<'_>, signals: &[Signal]) -> Sections {
         let mut locks: FxHashMap<(ProcessId, i64), u32> = FxHashMap::default();
         let mut uses: FxHashMap<(ThreadId, u32), Uses> = FxHashMap::default();
         let mut sections =
@@ -49,7 +49,7 @@ impl Sections {
         sections.handoffs = handoffs.into_iter().map(|of| median(of.into_iter())).collect();
         let waited = ends_of_waits(trace);
         let mut born = vec![Ns::MIN; trace.threads.len()];
-        for birth in signals.iter().filter(|signal| signal.kind == Kind::Birth) {
+        for birth in signals.iter().filter(|signal| signal.kind == SignalKind::Birth) {
             born[birth.waiter.index()] = birth.end;
         }
         for ((thread, lock), mut of) in uses {
@@ -60,9 +60,9 @@ impl Sections {
                 let ends = &waited[thread.index()];
                 let ended = ends.partition_point(|end| *end <= by);
                 let waited = ended.checked_sub(1).map_or(Ns::MIN, |last| ends[last]);
-                waited.max(threads.last_end(trace, thread, by)).max(born[thread.index()])
+                waited.max(order.last_end(thread, by)).max(born[thread.index()])
             };
-            let begins = |at: Ns| within_no_call(trace, threads, thread, at);
+            let begins = |at: Ns| within_no_call(trace, order, thread, at);
             sections.add(thread, lock, &of, went_on, begins);
         }
         // Nothing depends on the order of a map.

@@ -1,15 +1,15 @@
 //! The waits for CUDA's locks that a replay makes: with a change, other calls may meet than did.
 
-use crate::mutexes::CHANCE;
-use crate::threads::Threads;
 use crate::{Recovered, StepOf};
 use rustc_hash::FxHashMap;
 use sim::{CallOf, RecordedStep, Replayed, StepAt, Use};
 use trace::{CallId, LockKind, LockMode, ProcessId, Trace, Wait, WaitId};
+use waits::CHANCE;
+use waits::CallOrder;
 
 /// Which recorded waits a replay makes itself: those of calls that wait behind others, or that acquire their context's lock, unless they are
 /// short, and all for the mutex of a convoy.
-pub(crate) fn modelled(trace: &Trace, threads: &Threads, recovered: &Recovered) -> Vec<bool> {
+pub(crate) fn modelled(trace: &Trace, order: &CallOrder<'_>, recovered: &Recovered) -> Vec<bool> {
     let waiting =
         |call: &CallOf| call.locks.context != Use::None || call.locks.mutex || call.behind.count > 0;
     let steps =
@@ -26,7 +26,7 @@ pub(crate) fn modelled(trace: &Trace, threads: &Threads, recovered: &Recovered) 
     let is_modelled = |at: usize| {
         let is_long = waits.end[at] - waits.start[at] >= CHANCE;
         let is_mutex = waits.kind[at] == LockKind::Mutex;
-        let call = threads.outer(waits.call[at]).some().map(CallId::index);
+        let call = order.outermost(waits.call[at]).some().map(CallId::index);
         let makes = |call: usize| (is_long && waits_itself[call]) || (is_mutex && in_convoy[call]);
         waits.layer[at].is_cuda() && call.is_some_and(makes)
     };
@@ -37,7 +37,7 @@ pub(crate) fn modelled(trace: &Trace, threads: &Threads, recovered: &Recovered) 
 /// process. A trace without any does not get any.
 pub(crate) fn of_replay(
     trace: &Trace,
-    threads: &Threads,
+    order: &CallOrder<'_>,
     recovered: &Recovered,
     replayed: &Replayed,
     modelled: &[bool],
@@ -46,7 +46,7 @@ pub(crate) fn of_replay(
     let mut of_call = vec![WaitId::NONE; trace.calls.len()];
     let mut of_process: FxHashMap<ProcessId, WaitId> = FxHashMap::default();
     for (wait, _) in trace.waits.ids().zip(modelled).filter(|(_, modelled)| **modelled) {
-        let call = threads.outer(trace.waits.call[wait.index()]);
+        let call = order.outermost(trace.waits.call[wait.index()]);
         of_call[call.index()] = wait;
         of_process.entry(process(call)).or_insert(wait);
     }

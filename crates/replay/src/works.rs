@@ -3,12 +3,12 @@
 use crate::arithmetic::median;
 use crate::calls::{Cost, Costs, Waits};
 use crate::delays::Delays;
-use crate::threads::Threads;
-use explain::SharedQueue;
 use rayon::prelude::*;
 use rustc_hash::FxHashMap;
 use sim::{Does, Meets, Model, Rows, Work, WorkKind};
 use trace::{CallId, CopyKind, DeviceId, MemoryKind, Ns, OpId, OpKind, StreamId, Trace};
+use waits::Index;
+use waits::SharedQueue;
 
 /// A call with more operations than this launched a graph, whether or not the trace has its nodes.
 const MANY: usize = 2;
@@ -34,7 +34,8 @@ struct Row {
 
 impl Works {
     /// `queues`: by stream, the hardware queue that it shares with others.
-    pub fn of(trace: &Trace, threads: &Threads, costs: &Costs, queues: &[Option<SharedQueue>]) -> Works {
+    pub fn of(index: &Index<'_>, costs: &Costs<'_>, queues: &[Option<SharedQueue>]) -> Works {
+        let (trace, order) = (index.trace, &index.calls);
         let rows = || {
             let mut works = Works {
                 rows: Vec::with_capacity(trace.ops.len()),
@@ -43,16 +44,16 @@ impl Works {
                 delays: Delays::default(),
             };
             for thread in trace.threads.ids() {
-                for call in threads.calls(thread) {
-                    works.add(trace, Some(*call), costs.ops(*call));
+                for call in order.of_thread(thread) {
+                    works.add(trace, Some(*call), index.ops(*call));
                 }
             }
-            for op in trace.ops.ids().filter(|op| threads.outer(trace.ops.call[op.index()]).is_none()) {
+            for op in trace.ops.ids().filter(|op| order.outermost(trace.ops.call[op.index()]).is_none()) {
                 works.add(trace, None, &[op]);
             }
             works
         };
-        let (delays, works) = rayon::join(|| Delays::of(trace, threads, costs, queues), rows);
+        let (delays, works) = rayon::join(|| Delays::of(trace, order, costs, queues), rows);
         Works { delays, ..works }
     }
 

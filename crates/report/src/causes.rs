@@ -3,7 +3,7 @@
 use crate::layout::wrap;
 use crate::page::Page;
 use crate::style::Role;
-use explain::{Cause, Evidence, Fix, OverlapRule};
+use explain::{About, Cause, Evidence, Fix, OverlapRule};
 use serde::Serialize;
 
 /// A cause of lost host time, or of lost overlap on a GPU.
@@ -40,9 +40,9 @@ impl Entry {
     fn document(self) -> Document {
         match self {
             Entry::Cause(cause) => {
-                let about = cause.about();
+                let about = About::of(cause);
                 let (evidence, fixes) = (about.evidence.to_vec(), about.fixes);
-                Document { id: about.id, of: "host-time", meaning: about.meaning, evidence, fixes }
+                Document { id: cause.id(), of: "host-time", meaning: about.meaning, evidence, fixes }
             }
             Entry::Overlap(rule) => {
                 let (evidence, fixes) = (vec![rule.evidence()], &[] as &[Fix]);

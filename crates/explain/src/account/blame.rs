@@ -9,13 +9,13 @@ use super::roots::{Charges, Culprit, Path, Root};
 use super::segment::{Doing, Segment, is_for_work};
 use super::sites::Sites;
 use crate::analysis::recorded_waits;
-use crate::class::Class;
 use crate::facts::Facts;
 use crate::group::Key;
 use crate::parts::Holder;
 use crate::stretch::Stretch;
 use crate::{Cause, Confidence};
 use trace::{CallId, DeviceId, LockLayer, Ns, StackId, ThreadId, WaitId};
+use waits::Class;
 
 /// The activity of all threads, and what is known of the times outside calls.
 pub(super) struct Blame<'a> {

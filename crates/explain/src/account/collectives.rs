@@ -4,9 +4,9 @@
 //! the same time. So kernels of one kind whose ends agree belong together, and nothing else is needed: no names of communicators,
 //! and none of their members. If ends do not agree all along two streams, the streams do not exchange data with each other.
 
-use crate::class::collective;
 use crate::facts::Facts;
 use trace::{DeviceId, Ns, OpId, Trace};
+use waits::collective;
 
 /// Most time between the ends of the kernels of one collective, ns; a shorter wait is none. The ends of 33 exchanges of two
 /// GPUs in one recording of Nsight Systems are 0.3 to 27 µs apart.

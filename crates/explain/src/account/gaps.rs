@@ -2,9 +2,9 @@
 //! later rank does not work: while nothing else runs, the GPU is idle.
 
 use super::collectives::{Collectives, Waiting};
-use crate::index::sort_ops_by_times;
 use rustc_hash::FxHashMap;
 use trace::{DeviceId, Ns, OpId, ProcessId, ThreadId, Trace};
+use waits::{launch_floor, ops_by_device};
 
 /// A GPU's time: its work, and the gaps in it. Together they are its span, without overlap.
 pub(super) struct Timeline<'a> {
@@ -57,14 +57,8 @@ pub(super) fn timelines<'a>(
     window: (Ns, Ns),
     collectives: &Collectives,
 ) -> Vec<Timeline<'a>> {
-    let mut ops = vec![Vec::new(); trace.devices.len()];
-    for op in trace.ops.ids() {
-        if let Some(device) = trace.device_of_stream(trace.ops.stream[op.index()]).some() {
-            ops[device.index()].push(op);
-        }
-    }
     let first_calls = first_calls(trace);
-    let used = trace.devices.ids().zip(ops).filter(|(_, ops)| !ops.is_empty());
+    let used = trace.devices.ids().zip(ops_by_device(trace)).filter(|(_, ops)| !ops.is_empty());
     let mut timelines: Vec<_> =
         used.map(|(device, ops)| Timeline::new(trace, device, ops, &first_calls, window)).collect();
     timelines.iter_mut().for_each(|timeline| timeline.wait(collectives));
@@ -85,15 +79,10 @@ impl<'a> Timeline<'a> {
     fn new(
         trace: &'a Trace,
         device: DeviceId,
-        mut ops: Vec<OpId>,
+        ops: Vec<OpId>,
         first_calls: &FxHashMap<ProcessId, Ns>,
         (from, to): (Ns, Ns),
     ) -> Timeline<'a> {
-        let asked = |op: OpId| {
-            let call = trace.ops.call[op.index()].some();
-            call.map_or(Ns::MIN, |call| trace.calls.start[call.index()])
-        };
-        sort_ops_by_times(trace, &mut ops, |op| (trace.ops.start[op.index()], asked(op)));
         let mut processes: Vec<_> = trace.contexts.ids().map(|context| trace.contexts.row(context)).collect();
         processes.retain(|context| context.device == device);
         let calls = processes.iter().filter_map(|context| first_calls.get(&context.process)).copied();
@@ -131,6 +120,11 @@ impl<'a> Timeline<'a> {
         let work =
             |op: &OpId| Work { op: *op, start: self.works_from(*op), end: self.trace.ops.end[op.index()] };
         self.works.as_deref().unwrap_or(&self.ops).iter().map(work)
+    }
+
+    /// The time that a launch into the idle GPU takes to start once its call returned, ns.
+    pub fn floor(&self) -> Ns {
+        launch_floor(self.trace, self.work().map(|work| (work.op, work.start, work.end)))
     }
 
     /// Whether some of its kernels wait for later ranks.
@@ -194,21 +188,4 @@ impl<'a> Timeline<'a> {
         let call = self.trace.ops.call[op.index()].some();
         call.map_or(ThreadId::NONE, |call| self.trace.calls.thread[call.index()])
     }
-}
-
-/// The time that a launch into an idle GPU takes to start once its call returned, ns: the 10th percentile of those that
-/// ended a gap.
-pub(super) fn floor(trace: &Trace, timeline: &Timeline<'_>) -> Ns {
-    let latency = |op: OpId| {
-        let call = trace.ops.call[op.index()].some()?;
-        let took = trace.ops.start[op.index()] - trace.calls.end[call.index()];
-        (took > 0).then_some(took)
-    };
-    let mut latencies: Vec<Ns> =
-        timeline.gaps().filter(|gap| gap.awaited.is_none()).filter_map(|gap| latency(gap.next)).collect();
-    if latencies.is_empty() {
-        return 0;
-    }
-    let tenth = latencies.len() / 10;
-    *latencies.select_nth_unstable(tenth).1
 }

@@ -7,7 +7,7 @@ use super::roots::{Charges, Culprit, Path, Root, RootTimes, Row};
 use super::settle::settle;
 use super::streams::{Held, HeldBack, WaitPart, Waiting, room};
 use super::sums::add_to;
-use crate::{Cause, Confidence, Evidence};
+use crate::{About, Cause, Confidence};
 use rustc_hash::FxHashMap;
 use std::collections::BTreeMap;
 use trace::{Ns, StreamId, ThreadId};
@@ -100,7 +100,7 @@ pub(super) fn of_calls(rows: &[Row]) -> Vec<HeldBack> {
     let mut causes = BTreeMap::<Cause, Ns>::new();
     rows.iter().for_each(|row| *causes.entry(row.root.cause).or_default() += row.ns);
     let part = |(cause, ns): (Cause, Ns)| {
-        let evidence = cause.about().evidence.first().copied().unwrap_or(Evidence::Timing);
+        let evidence = About::of(cause).usual_evidence();
         HeldBack {
             part: WaitPart { cause, ns, evidence, confidence: Confidence::Likely, finding: None },
             streams: Vec::new(),

@@ -3,15 +3,15 @@
 
 use super::blame::Blame;
 use super::collectives::{Collectives, Kernel, Waiting};
-use super::gaps::{Gap, Timeline, floor, timelines};
+use super::gaps::{Gap, Timeline, timelines};
 use super::lateness::{Lateness, Share, of_rank, thread};
 use super::roots::{Charges, Culprit, Link, Root, Row};
 use super::settle::settle_short;
-use crate::class::Communicating;
 use crate::places::place_of_stack;
 use crate::{Cause, Place};
 use rustc_hash::FxHashMap;
 use trace::{DeviceId, Ns, Sym, ThreadId, Times, Trace};
+use waits::Communicating;
 
 /// Finds why ranks were late while GPUs had nothing else to do. `blame` knows nothing of lateness yet.
 pub(super) fn lateness(blame: &Blame<'_>, collectives: &Collectives) -> Lateness {
@@ -48,7 +48,7 @@ impl Gpu {
         let trace = blame.facts.trace;
         Gpu {
             gaps: timeline.gaps().collect(),
-            floor: floor(trace, timeline),
+            floor: timeline.floor(),
             computes: computes(trace, timeline).unwrap_or_default(),
         }
     }

@@ -44,8 +44,7 @@ pub(crate) use sampled::{Costs, Sampled};
 pub(crate) use sites::SpotId;
 pub use start_up::StartUp;
 pub use steps::{OneStep, SlowStep, StepTime, Steps};
-pub(crate) use streams::shared_queues;
-pub use streams::{Behind, HeldBack, OperationWait, SharedQueue, StreamAccount, WaitPart};
+pub use streams::{Behind, HeldBack, StreamAccount, WaitPart};
 
 use crate::facts::Facts;
 use crate::refusal::Refusal;
@@ -56,7 +55,7 @@ use blame::Blame;
 use busy::OverTime;
 use by_cause::{by_cause, charged};
 use collectives::Collectives;
-use gaps::{Timeline, floor};
+use gaps::Timeline;
 use lateness::Lateness;
 use outside::Outside;
 use sites::Sites;
@@ -131,7 +130,7 @@ fn make(
     };
     let refused = Refusal::of(trace);
     let of_streams = |timeline| {
-        let waiting = Waiting::of(facts, timeline, window, floor(trace, timeline));
+        let waiting = Waiting::of(facts, timeline, window);
         let held_back = held_back::rows(&blame, timeline, &waiting);
         (waiting, held_back)
     };
@@ -203,15 +202,6 @@ fn make(
     )
 }
 
-/// The wait of each operation, by GPU; none if the account is refused.
-pub(crate) fn operation_waits(facts: &Facts<'_>) -> Vec<OperationWait> {
-    let timelines = gaps::timelines(facts.trace, (Ns::MIN, Ns::MAX), &Collectives::default());
-    let timelines = timelines.iter().filter(|_| Refusal::of(facts.trace).is_none());
-    timelines
-        .flat_map(|timeline| streams::operation_waits(facts, timeline, floor(facts.trace, timeline)))
-        .collect()
-}
-
 fn join<T>(thread: std::thread::ScopedJoinHandle<'_, T>) -> T {
     thread.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
 }
@@ -234,7 +224,7 @@ fn gpu(
     each: bool,
 ) -> Gpu {
     let trace = blame.facts.trace;
-    let mut cutting = Cutting::new(blame, timeline.device, floor(trace, timeline), steps, each);
+    let mut cutting = Cutting::new(blame, timeline.device, timeline.floor(), steps, each);
     let (mut idle_ns, mut wait_ns, mut over_time) = (0, 0, OverTime::new(timeline.span));
     for gap in timeline.gaps() {
         cutting.charge(&gap);

@@ -4,12 +4,12 @@
 use super::activity::Activity;
 use super::outside::{Outside, is_demand};
 use super::segment::{Doing, Segment, is_for_work};
-use crate::class::Class;
 use crate::facts::Facts;
 use crate::steps::{Found, FoundStep, StepSource};
 use rustc_hash::FxHashMap;
 use std::collections::BTreeMap;
 use trace::{Ns, Sym, ThreadId};
+use waits::Class;
 
 /// The steps without the time in which nothing was to do: of one thread if at least half of them follow such a time, of several in any case.
 /// If at least half do, they are requests. `spans` are those of the threads. The

@@ -3,7 +3,6 @@
 //! describe the copy, waiting and copying cannot be told apart.
 
 use super::turns::{self, Turn, handover};
-use crate::class::Class;
 use crate::facts::{CopyFacts, Facts, rate};
 use crate::parts::{Fact, Parts, Reason};
 use crate::rules::copy_engine_busy::shares_engine;
@@ -11,6 +10,7 @@ use crate::rules::page_faults::FAULTING_RATE;
 use crate::rules::pageable_staging;
 use crate::{Cause, Confidence, Evidence};
 use trace::{CallId, MemoryKind, Ns, OpId, OpKind};
+use waits::Class;
 
 /// Longest gap that the driver's own work explains, ns: shorter ones are not examined.
 const GAP: Ns = 50_000;

@@ -2,10 +2,8 @@
 //! held it.
 
 use super::{owners, sharers};
-use crate::class::Class;
 use crate::facts::Facts;
 use crate::group::{Groups, Key, add};
-use crate::index::lock_waits;
 use crate::loss::Loss;
 use crate::parts::{Fact, Holder, Part, Parts, Reason};
 use crate::rules::{implicit_device_sync, pageable_order};
@@ -13,6 +11,8 @@ use crate::stretch::Stretch;
 use crate::{Cause, Confidence, Evidence};
 use rustc_hash::FxHashMap;
 use trace::{CallId, Ns, Sym, ThreadId, Wait, WaitId};
+use waits::Class;
+use waits::lock_waits;
 
 /// Claims the waits recorded within a call. Time that the call waits for the GPU anyway is not lost to a lock.
 pub(crate) fn split(facts: &Facts<'_>, call: CallId, parts: &mut Parts) {

@@ -2,12 +2,12 @@
 
 use super::amount::{Amount, Change};
 use super::sides::Sides;
-use crate::named::named;
 use crate::{Cause, Explanation, Place};
 use serde::Serialize;
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet};
 use trace::Ns;
+use waits::named;
 
 named! {
     /// State of a finding after the change, compared with before.

@@ -1,8 +1,8 @@
 //! Kinds of records that traces have: a cause that one side cannot have is no change.
 
-use crate::named::named;
 use serde::Serialize;
 use trace::Trace;
+use waits::named;
 
 named! {
     /// A kind of records.

@@ -1,10 +1,9 @@
 //! Host calls: what they are, how long they take, and how they follow each other.
 
 use super::Facts;
-use crate::class::Class;
-use crate::index::{self};
 use crate::stretch::Stretch;
 use trace::{CallId, Ns, OpId, ProcessId, Sym, ThreadId};
+use waits::Class;
 
 /// Cost of a call if the trace has no fast call of its name, ns: about that of an ordinary launch under a tracer (3.5 µs
 /// bare, 4.7 µs and more traced, on an H200).
@@ -12,15 +11,15 @@ const DEFAULT_COST: Ns = 10_000;
 
 impl Facts<'_> {
     pub fn class(&self, call: CallId) -> Class {
-        self.calls.classes.of(self.trace.calls.name[call.index()], self.trace.calls.api[call.index()])
+        self.index.class(call)
     }
 
     pub fn start(&self, call: CallId) -> Ns {
-        self.trace.calls.start[call.index()]
+        self.index.start(call)
     }
 
     pub fn end(&self, call: CallId) -> Ns {
-        self.trace.calls.end[call.index()]
+        self.index.end(call)
     }
 
     pub fn duration(&self, call: CallId) -> Ns {
@@ -52,8 +51,7 @@ impl Facts<'_> {
 
     /// The outermost CUDA calls of each thread, by start.
     pub fn calls_by_thread(&self) -> &[Vec<CallId>] {
-        let index = || index::outermost_by_thread(self.trace, &self.calls.order);
-        self.calls.by_thread.get_or_init(index)
+        self.index.calls.by_thread()
     }
 
     /// The outermost CUDA call before `call` on its thread.
@@ -72,9 +70,11 @@ impl Facts<'_> {
         if device.is_none() && self.trace.devices.len() > 1 {
             return false;
         }
-        let begun = self.calls.order.by_start.partition_point(|other| self.start(*other) < from);
-        let within =
-            self.calls.order.by_start[begun..].iter().take(MOST).take_while(|other| self.start(**other) < to);
+        let begun = self.index.calls.by_start().partition_point(|other| self.start(*other) < from);
+        let within = self.index.calls.by_start()[begun..]
+            .iter()
+            .take(MOST)
+            .take_while(|other| self.start(**other) < to);
         within.copied().any(|other| {
             let alike = name(other) == wanted && self.end(other) < to;
             alike && self.process(other) == process && self.device(other) == device
@@ -83,12 +83,12 @@ impl Facts<'_> {
 
     /// The calls that match `wanted`, by start.
     pub fn calls_where(&self, wanted: impl Fn(CallId) -> bool) -> Vec<CallId> {
-        self.calls.order.by_start.iter().copied().filter(|call| wanted(*call)).collect()
+        self.index.calls.by_start().iter().copied().filter(|call| wanted(*call)).collect()
     }
 
     /// The outermost call that `call` lies in: what the program called; `NONE` if there is none.
     pub fn outermost(&self, call: CallId) -> CallId {
-        call.some().map_or(CallId::NONE, |call| self.calls.order.outer[call.index()])
+        self.index.calls.outermost(call)
     }
 
     /// Whether this is an outermost call that takes longer than the threshold.
@@ -108,7 +108,7 @@ impl Facts<'_> {
     }
 
     /// The selected part of the time from a thread's first call or wait to its last, ns, as far as it was recorded; see
-    /// [`index::thread_spans`].
+    /// [`crate::index::thread_spans`].
     pub fn chosen_span(&self, thread: ThreadId) -> Ns {
         let (first, last) = self.calls.thread_span[thread.index()];
         let paused = self.trace.meta.pauses();

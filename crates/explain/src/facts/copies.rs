@@ -1,8 +1,8 @@
 //! Calls that wait for the GPU: copies, synchronizations and frees by when they return, and what a copy waited for.
 
 use super::Facts;
-use crate::class::Class;
 use trace::{CallId, CopyKind, Ns, OpId, OpKind};
+use waits::Class;
 
 /// Bytes per second below which a copy waited for something: even into untouched memory an H200 reaches 1.5 GB/s.
 const SLOWEST_COPY: f64 = 1.0e9;

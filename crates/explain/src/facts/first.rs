@@ -63,7 +63,7 @@ impl Facts<'_> {
     /// Whether most later calls of a first call's name take at least half as long: then the time is not that of a first
     /// use.
     pub fn is_nothing_new(&self, call: CallId) -> bool {
-        let index = || index::later_calls(self.trace, &self.calls.order.outer, &self.first.first_call);
+        let index = || index::later_calls(self.trace, &self.index.calls, &self.first.first_call);
         let name = (self.process(call), self.trace.calls.name[call.index()]);
         let later = self.first.later.get_or_init(index).get(&name).copied().unwrap_or_default();
         later.all > 0 && later.as_long * 2 >= later.all

@@ -21,7 +21,7 @@ const MOST_UNKNOWN: usize = 100;
 impl Facts<'_> {
     /// Operations of a stream, by start.
     pub fn in_stream(&self, stream: StreamId) -> &[OpId] {
-        stream.some().map_or(&[], |stream| &self.operations.stream_ops[stream.index()])
+        self.index.in_stream(stream)
     }
 
     /// The last operation before `op` in its stream that was issued before `call` began: what `call` waits for anyway.
@@ -67,9 +67,7 @@ impl Facts<'_> {
         match stream.some().filter(|_| done < asked) {
             None => Pending::default(),
             Some(stream) => {
-                let index = || {
-                    index::calls_of_streams(self.trace, &self.calls.order.outer, &self.operations.stream_ops)
-                };
+                let index = || index::calls_of_streams(self.trace, &self.index.calls, self.index.by_stream());
                 let numbers = &self.operations.stream_calls.get_or_init(index)[stream.index()];
                 Pending { ops: asked - done, calls: (numbers[asked - 1] - numbers[done] + 1) as usize }
             }
@@ -79,7 +77,7 @@ impl Facts<'_> {
     /// The streams that a call waited for, from the tracer's records of synchronizations. These do not record which work an
     /// event stands for.
     pub fn synced(&self, call: CallId) -> Vec<StreamId> {
-        let index = || index::syncs_by_call(self.trace, &self.calls.order.outer);
+        let index = || index::syncs_by_call(self.trace, &self.index.calls);
         let mut streams = Vec::new();
         for sync in self.operations.syncs.get_or_init(index).of(call).map(|sync| self.trace.syncs.row(sync)) {
             match sync.kind {

@@ -16,15 +16,15 @@ impl<'a> Facts<'a> {
 
     /// The outermost calls that contain recorded waits for locks, then the waits outside calls, both in the tables' order.
     pub fn waiting(&self) -> impl Iterator<Item = Stretch> {
-        let outside = self.locks.outside_waits.iter().copied().map(Stretch::Wait);
-        let all = self.locks.waits.calls().map(Stretch::Call).chain(outside);
+        let outside = self.index.outside_lock_waits().iter().copied().map(Stretch::Wait);
+        let all = self.index.lock_waits().calls().map(Stretch::Call).chain(outside);
         // The waits of the tracer's own threads cost the program nothing.
         all.filter(|stretch| !self.is_tracer(stretch.thread(self.trace)))
     }
 
     /// The recorded waits for locks within an outermost call.
     pub fn waits(&self, call: CallId) -> impl Iterator<Item = WaitId> {
-        self.locks.waits.of(call)
+        self.index.lock_waits().of(call)
     }
 
     /// Whether this wait, or another for the same lock that began during it, found several holders.

@@ -17,16 +17,18 @@ pub(crate) use copied::{CopyFacts, RATED_BYTES, rate};
 pub(crate) use gpu::Pending;
 
 use crate::Options;
-use crate::index::CallOrder;
 use indexes::{Calls, First, Locks, Operations, Tracer};
 use std::sync::Arc;
 use trace::{CallId, Trace};
+use waits::Index;
 
 /// A trace with the indexes that rules need.
 pub(crate) struct Facts<'a> {
     pub trace: &'a Trace,
     /// Slow, outermost CUDA calls, by start.
     pub slow: Vec<CallId>,
+    /// The rows that waits are found in.
+    pub index: Arc<Index<'a>>,
     calls: Calls,
     operations: Operations,
     first: First,
@@ -36,17 +38,14 @@ pub(crate) struct Facts<'a> {
 
 impl<'a> Facts<'a> {
     pub fn new(trace: &'a Trace, options: &Options) -> Facts<'a> {
-        Facts::with_order(trace, options, Arc::new(CallOrder::new(trace)))
-    }
-
-    /// Like [`Facts::new`], but with the order of the trace's calls.
-    pub fn with_order(trace: &'a Trace, options: &Options, order: Arc<CallOrder>) -> Facts<'a> {
-        let calls = Calls::new(trace, options, order);
-        let operations = Operations::new(trace, &calls.order.outer);
-        let first = First::new(trace, &calls.order.by_start);
-        let locks = Locks::new(trace, &calls);
+        let index = Arc::new(Index::of(trace));
+        let order = &index.calls;
+        let calls = Calls::new(trace, options);
+        let operations = Operations::new(trace, order);
+        let first = First::new(trace, order.by_start());
+        let locks = Locks::new(trace, order);
         let tracer = Tracer::new(trace);
-        let mut facts = Facts { trace, slow: Vec::new(), calls, operations, first, locks, tracer };
+        let mut facts = Facts { trace, slow: Vec::new(), index, calls, operations, first, locks, tracer };
         facts.slow = facts.calls_where(|call| facts.is_slow(call));
         facts
     }

@@ -12,9 +12,7 @@ impl Facts<'_> {
 
     /// The operations that a call issued.
     pub fn ops(&self, call: CallId) -> &[OpId] {
-        let at = call.index();
-        &self.operations.call_ops
-            [self.operations.first_op[at] as usize..self.operations.first_op[at + 1] as usize]
+        self.index.ops(call)
     }
 
     /// The stream of the call's first operation, else the one that its arguments name.

@@ -2,11 +2,11 @@
 
 use super::Facts;
 use crate::Options;
-use crate::class::Class;
 use trace::{
     Argument, Call, CallId, Context, CopyKind, Device, MemoryKind, Ns, Op, OpId, OpKind, Process, Range,
     RangeId, RangeKind, Stream, Thread, Trace,
 };
+use waits::Class;
 
 /// Pseudo-random numbers.
 struct Numbers(u64);

@@ -8,9 +8,9 @@ mod judge;
 pub use figures::Figures;
 pub(crate) use judge::{Alike, gate, same_gpus, time};
 
-use crate::named::named;
 use crate::{Cause, Place, StepSource};
 use serde::Serialize;
+use waits::named;
 
 named! {
     /// Kind of calls or copies that is counted.

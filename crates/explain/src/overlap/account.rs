@@ -1,15 +1,15 @@
 //! The rules that the gaps, in which the busiest engine was idle, are lost to.
 
 use super::host::Host;
-use super::late::is_default;
 use super::queue::{Item, Queue};
 use super::slip::{AllSlips, Root, RootBehind, Slip, Waited, slips};
 use super::times::{Gap, Times};
-use super::{Behind, Engine, LateOps, LostOverlap, OverlapRule};
+use super::{Behind, LateOps, LostOverlap, OverlapRule};
 use crate::{Confidence, Example};
 use rustc_hash::FxHashMap;
 use std::cmp::Reverse;
 use trace::{CallId, Ns, OpKind, StreamId, Sym, Trace};
+use waits::{Engine, is_default};
 
 /// Most kinds of late operations that are listed per rule.
 const MOST_KINDS: usize = 5;

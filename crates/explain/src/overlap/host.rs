@@ -1,10 +1,9 @@
 //! The calls that issued operations, and the waits that delayed those calls.
 
 use super::OverlapRule;
-use crate::class::{Class, Classes};
-use crate::index::CallOrder;
 use std::sync::Arc;
-use trace::{Api, CallId, MemoryKind, Ns, OpId, OpKind, Trace};
+use trace::{Api, CallId, MemoryKind, Ns, OpId, OpKind};
+use waits::{Class, Index};
 
 /// Shortest wait of a thread that delays its next call, ns: shorter ones are a call's cost (see `facts`: 10 µs for an
 /// ordinary launch).
@@ -12,8 +11,7 @@ const BRIEF: Ns = 20_000;
 
 /// The calls of a trace.
 pub(super) struct Host<'a> {
-    trace: &'a Trace,
-    calls: Arc<CallOrder>,
+    pub index: Arc<Index<'a>>,
     /// For each outermost call, the last call before it that made its thread wait.
     waited: Vec<CallId>,
     /// Calls that copy pageable memory.
@@ -32,24 +30,24 @@ pub(super) struct Kept {
 }
 
 impl<'a> Host<'a> {
-    pub fn new(trace: &'a Trace, calls: Arc<CallOrder>) -> Host<'a> {
-        let (pageable, libraries) = (pageable(trace, &calls.outer), libraries(trace, &calls.by_start));
-        let mut host = Host { trace, calls, waited: Vec::new(), pageable, libraries };
+    pub fn new(index: Arc<Index<'a>>) -> Host<'a> {
+        let (pageable, libraries) = (pageable(&index), libraries(&index));
+        let mut host = Host { index, waited: Vec::new(), pageable, libraries };
         host.waited = host.waits();
         host
     }
 
     /// The outermost call that issued an operation.
     pub fn asked(&self, op: OpId) -> CallId {
-        self.trace.ops.call[op.index()].some().map_or(CallId::NONE, |call| self.calls.outer[call.index()])
+        self.index.calls.outermost(self.index.trace.ops.call[op.index()])
     }
 
     pub fn start(&self, call: CallId) -> Ns {
-        self.trace.calls.start[call.index()]
+        self.index.start(call)
     }
 
     fn end(&self, call: CallId) -> Ns {
-        self.trace.calls.end[call.index()]
+        self.index.end(call)
     }
 
     /// The wait that delayed a call: longer than all that the thread did since.
@@ -72,23 +70,21 @@ impl<'a> Host<'a> {
     /// The innermost library call around a call; examines only the thread's last few library calls.
     pub fn library_around(&self, call: CallId) -> Option<CallId> {
         const MOST: usize = 8;
-        let thread = self.trace.calls.thread[call.index()].some()?;
+        let thread = self.index.trace.calls.thread[call.index()].some()?;
         let own = &self.libraries[thread.index()];
         let begun = own.partition_point(|other| self.start(*other) <= self.start(call));
         own[..begun].iter().rev().take(MOST).copied().find(|other| self.end(*other) >= self.end(call))
     }
 
     fn waits(&self) -> Vec<CallId> {
-        let classes = Classes::new(self.trace);
-        let calls = &self.trace.calls;
-        let mut last = vec![CallId::NONE; self.trace.threads.len()];
+        let (order, calls) = (&self.index.calls, &self.index.trace.calls);
+        let mut last = vec![CallId::NONE; self.index.trace.threads.len()];
         let mut waited = vec![CallId::NONE; calls.len()];
-        for call in self.calls.by_start.iter().copied().filter(|call| self.calls.outer[call.index()] == *call)
-        {
+        for call in order.by_start().iter().copied().filter(|call| order.outermost(*call) == *call) {
             let at = call.index();
             let last = &mut last[calls.thread[at].index()];
             waited[at] = *last;
-            let waits = match classes.of(calls.name[at], calls.api[at]) {
+            let waits = match self.index.class(call) {
                 Class::Sync | Class::Release | Class::Copy { blocking: true } => true,
                 Class::Copy { blocking: false } => self.pageable[at],
                 _ => false,
@@ -101,20 +97,21 @@ impl<'a> Host<'a> {
     }
 }
 
-fn libraries(trace: &Trace, order: &[CallId]) -> Vec<Vec<CallId>> {
+fn libraries(index: &Index<'_>) -> Vec<Vec<CallId>> {
+    let trace = index.trace;
     let mut by_thread = vec![Vec::new(); trace.threads.len()];
-    for call in order.iter().filter(|call| trace.calls.api[call.index()] == Api::Library) {
+    for call in index.calls.by_start().iter().filter(|call| trace.calls.api[call.index()] == Api::Library) {
         by_thread[trace.calls.thread[call.index()].index()].push(*call);
     }
     by_thread
 }
 
-fn pageable(trace: &Trace, outer: &[CallId]) -> Vec<bool> {
-    let ops = &trace.ops;
-    let mut pageable = vec![false; trace.calls.len()];
+fn pageable(index: &Index<'_>) -> Vec<bool> {
+    let ops = &index.trace.ops;
+    let mut pageable = vec![false; index.trace.calls.len()];
     for at in (0..ops.len()).filter(|at| ops.kind[*at] == OpKind::Copy) {
         let of_host = [ops.src[at], ops.dst[at]].contains(&MemoryKind::Pageable);
-        let call = ops.call[at].some().and_then(|call| outer[call.index()].some());
+        let call = index.calls.outermost(ops.call[at]).some();
         if let Some(call) = call.filter(|_| of_host) {
             pageable[call.index()] = true;
         }

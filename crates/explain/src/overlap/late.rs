@@ -1,18 +1,16 @@
 //! The reasons why an operation that was ready did not start although its engine was idle.
 
 use super::OverlapRule;
-use super::engine::Engine;
 use super::queue::{Item, Queue};
 use trace::{Ns, StreamId, Trace};
+use waits::Engine;
+use waits::{beside_default, is_default};
 
 /// Shortest delay of a late operation, ns: a launch takes about 10 µs to reach the device.
 const SOON: Ns = 20_000;
 
 /// Most time between the end of an operation and the start of the one that waited for it, ns, as in `analysis/turns.rs`.
 const HANDOVER: Ns = 250_000;
-
-/// The number that CUPTI gives the legacy default stream of a process's first context.
-const DEFAULT_STREAM: i64 = 7;
 
 /// Hardware queues that a process has by default (`CUDA_DEVICE_MAX_CONNECTIONS`, CUDA programming guide).
 const CONNECTIONS: usize = 8;
@@ -152,40 +150,4 @@ impl<'a> Lateness<'a> {
     fn just_before(&self, item: &Item, slack: Ns) -> impl Iterator<Item = u32> + '_ {
         self.queue.ending(item.start.saturating_sub(slack), item.start).take(MOST)
     }
-}
-
-/// Whether this is, by its number, a legacy default stream.
-pub fn is_default(trace: &Trace, stream: StreamId) -> bool {
-    stream.some().is_some_and(|stream| trace.streams.number[stream.index()] == DEFAULT_STREAM)
-}
-
-/// Whether each stream ran beside its context's default stream; of operations, by start, with their streams and times.
-pub fn beside_default(trace: &Trace, ops: impl Iterator<Item = (StreamId, Ns, Ns)>) -> Vec<bool> {
-    let mut beside = vec![false; trace.streams.len()];
-    // When the last operation ends: of each context's default stream, and of its other streams.
-    let mut default_end = vec![Ns::MIN; trace.contexts.len()];
-    let mut end = vec![Ns::MIN; trace.streams.len()];
-    // The other streams of each context that may still run.
-    let mut running = vec![Vec::<StreamId>::new(); trace.contexts.len()];
-    for (stream, start, until) in ops {
-        let Some(context) = trace.context_of_stream(stream).some() else { continue };
-        let running = &mut running[context.index()];
-        if is_default(trace, stream) {
-            running.retain(|stream| {
-                let runs = end[stream.index()] > start;
-                beside[stream.index()] |= runs;
-                end[stream.index()] = if runs { end[stream.index()] } else { Ns::MIN };
-                runs
-            });
-            default_end[context.index()] = until.max(default_end[context.index()]);
-        } else {
-            let end = &mut end[stream.index()];
-            if *end == Ns::MIN {
-                running.push(stream);
-            }
-            *end = until.max(*end);
-            beside[stream.index()] |= default_end[context.index()] > start;
-        }
-    }
-    beside
 }

@@ -1,10 +1,10 @@
 //! Overlap that was lost, by rule and kind of operation.
 
-use super::engine::Engine;
 use super::rule::OverlapRule;
 use crate::{Confidence, Evidence, Example};
 use serde::Serialize;
 use trace::Ns;
+use waits::Engine;
 
 /// Overlap lost to one rule.
 #[derive(Clone, Debug, Serialize)]

@@ -7,7 +7,6 @@
 //! possible.
 
 mod account;
-mod engine;
 mod host;
 mod late;
 mod lost;
@@ -16,13 +15,9 @@ mod rule;
 mod slip;
 mod times;
 
-pub(crate) use engine::Ability;
-pub use engine::Engine;
-pub use late::{beside_default, is_default};
 pub use lost::{Behind, LateOps, LostOverlap};
 pub use rule::OverlapRule;
 
-use crate::index::CallOrder;
 use account::account;
 use host::Host;
 use queue::Queue;
@@ -30,6 +25,7 @@ use serde::Serialize;
 use std::cell::OnceCell;
 use std::sync::Arc;
 use trace::{Clock, DeviceId, Ns, Selection, Trace};
+use waits::{Ability, Engine, Index};
 
 /// The overlap of a device's copies and kernels. Times are unions over all streams, contexts and processes.
 #[derive(Clone, Debug, Serialize)]
@@ -79,18 +75,18 @@ impl Overlap {
 /// The overlap of each device's copies and kernels in the selected time. Selected threads and names have no effect: a
 /// device's engines serve all threads.
 pub fn overlaps(trace: &Trace, selection: &Selection) -> Vec<Overlap> {
-    with_order(trace, selection, || Arc::new(CallOrder::new(trace)))
+    with_index(trace, selection, || Arc::new(Index::of(trace)))
 }
 
-/// Like [`overlaps`], but with a function that makes the order of the trace's calls: not every trace needs it.
-pub(crate) fn with_order(
-    trace: &Trace,
+/// Like [`overlaps`], but with a function that makes the trace's index: not every trace needs it.
+pub(crate) fn with_index<'a>(
+    trace: &'a Trace,
     selection: &Selection,
-    order: impl Fn() -> Arc<CallOrder>,
+    index: impl Fn() -> Arc<Index<'a>>,
 ) -> Vec<Overlap> {
     let window = (selection.from.unwrap_or(Ns::MIN), selection.to.unwrap_or(Ns::MAX));
     let host = OnceCell::new();
-    let host = || host.get_or_init(|| Host::new(trace, order()));
+    let host = || host.get_or_init(|| Host::new(index()));
     let mut found: Vec<Overlap> = by_device(trace)
         .filter_map(|(device, queue)| of_device(trace, device, queue, window, host))
         .collect();

@@ -1,17 +1,14 @@
 //! The operations of one device in the order in which they ran, with the operation before each in its stream.
 
-use super::engine::{Ability, Engine};
 use super::host::Host;
 use trace::{CallId, Ns, OpId, StreamId, Trace};
+use waits::{Ability, Engine, SIGNAL_TOGETHER};
 
 /// Half-open intervals that neither touch nor overlap, by start.
 pub(super) type Blocks = Vec<(Ns, Ns)>;
 
 /// Overlap of copies of both directions that proves two copy engines, ns: with one engine a trace's times at most touch.
 const AT_ONCE: Ns = 10_000;
-
-/// Most time between the ends of kernels that signal together, ns.
-const TOGETHER: Ns = 1_000;
 
 /// An operation.
 #[derive(Clone, Copy)]
@@ -107,7 +104,8 @@ impl Queue {
             let last = batch.iter().map(|at| self.item(*at).end).max().unwrap_or_default();
             for pair in batch.windows(2) {
                 let [kernel, next] = [pair[0], pair[1]].map(|at| self.item(at));
-                let together = last.saturating_sub(kernel.end) <= TOGETHER && next.stream != kernel.stream;
+                let together =
+                    last.saturating_sub(kernel.end) <= SIGNAL_TOGETHER && next.stream != kernel.stream;
                 if together && next.start > kernel.start {
                     done.push((pair[0], next.start.min(kernel.end)));
                 }

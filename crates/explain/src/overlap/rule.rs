@@ -1,8 +1,9 @@
 //! The rules that prevent copies and kernels from overlapping, with their descriptions.
 
 use crate::Evidence;
-use crate::named::named;
-use crate::overlap::{Engine, LostOverlap};
+use crate::overlap::LostOverlap;
+use waits::Engine;
+use waits::named;
 
 named! {
     /// A rule that prevents copies and kernels from overlapping.

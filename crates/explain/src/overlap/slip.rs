@@ -9,10 +9,7 @@ use super::host::Host;
 use super::late::{Late, Lateness};
 use super::queue::{Item, Queue};
 use trace::{CallId, Ns, Trace};
-
-/// Most time between two operations of an engine if the second waited for the first, ns: GPUs need less from one to the
-/// next.
-const NEXT: Ns = 10_000;
+use waits::NEXT_OPERATION;
 
 /// Most time between the end of an operation and that of a synchronization that waited for it, ns; or a seventh of the
 /// synchronization's own time.
@@ -204,8 +201,9 @@ impl Slips<'_> {
             let waited = Waited { item: at, ready: critical.until, late };
             return (self.within(item, slip, start, &bounds), Some(waited));
         }
-        let is_next =
-            |engine: &Bound<'_>| start.saturating_sub(engine.until) <= NEXT && engine.until > critical.until;
+        let is_next = |engine: &Bound<'_>| {
+            start.saturating_sub(engine.until) <= NEXT_OPERATION && engine.until > critical.until
+        };
         let (slip, from) = match engine.filter(is_next) {
             Some(engine) => (engine.slip, start),
             // The cost of starting an operation is not lost.

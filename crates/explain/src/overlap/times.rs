@@ -1,8 +1,8 @@
 //! The times for which engines were busy, together and separately.
 
-use super::engine::Engine;
 use super::queue::{Blocks, Queue, common, either, length};
 use trace::Ns;
+use waits::Engine;
 
 /// The busy times of a device's engines within a window, ns.
 pub(super) struct Times {

@@ -1,7 +1,6 @@
 //! `allocation`: allocating, pinning and freeing memory take time themselves.
 
 use crate::about::{About, Bound, Family, Nature, State, Statement};
-use crate::class::Class;
 use crate::facts::Facts;
 use crate::fixes::{PINNED_KEPT, POOL_ALLOCATOR};
 use crate::grounds::Grounds;
@@ -9,9 +8,9 @@ use crate::parts::{Fact, Parts, Reason};
 use crate::sentence::sentence;
 use crate::{Cause, Confidence, Evidence};
 use trace::CallId;
+use waits::Class;
 
 pub(super) static ABOUT: About = About {
-    id: "allocation",
     meaning: "allocating, pinning or freeing memory: the call's own work",
     brief: "memory is allocated, pinned or freed",
     bound: Bound::Driver,

@@ -7,7 +7,6 @@ use crate::fixes::POOL_ALLOCATOR;
 use crate::grounds::Grounds;
 
 pub(super) static ABOUT: About = About {
-    id: "application-lock",
     meaning: "a thread waits for a lock of a library above the driver",
     brief: "threads wait for a lock of a library",
     bound: Bound::Host,

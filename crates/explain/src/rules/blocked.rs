@@ -4,7 +4,6 @@ use crate::Evidence;
 use crate::about::{About, Bound, Family, Nature, State};
 
 pub(super) static ABOUT: About = About {
-    id: "blocked",
     meaning: "a thread sleeps in a system call: a timer, input or output, or a futex of unknown purpose",
     brief: "the thread sleeps in a system call",
     bound: Bound::Host,

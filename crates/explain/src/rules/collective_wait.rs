@@ -5,7 +5,6 @@ use crate::Evidence;
 use crate::about::{About, Bound, Family, Nature, State};
 
 pub(super) static ABOUT: About = About {
-    id: "collective-wait",
     meaning: "a collective's kernel waits for another rank, whose GPU worked longer or began later",
     brief: "a collective waits for another rank",
     bound: Bound::Gpu,

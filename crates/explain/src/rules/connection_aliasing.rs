@@ -16,7 +16,6 @@ const MORE_CONNECTIONS: Fix = Fix {
 };
 
 pub(super) static ABOUT: About = About {
-    id: "connection-aliasing",
     meaning: "a kernel that is ready waits for another stream's kernel, because both streams share a hardware queue",
     brief: "kernels wait for streams that share their hardware queue",
     bound: Bound::Driver,

@@ -21,7 +21,6 @@ pub(crate) const ISSUE_ORDER: Fix = Fix {
 };
 
 pub(super) static ABOUT: About = About {
-    id: "copy-engine-busy",
     meaning: "a copy waits for another stream's copy in the same direction",
     brief: "copies wait for copies in the same direction",
     bound: Bound::Copies,

@@ -6,7 +6,6 @@ use crate::forms::forms;
 use crate::{At, Fix};
 
 pub(super) static ABOUT: About = About {
-    id: "data-loading",
     meaning: "the next batch of a data loader is not there yet, or is made meanwhile",
     brief: "the data loader is waited for",
     bound: Bound::Host,

@@ -4,7 +4,6 @@ use crate::Evidence;
 use crate::about::{About, Bound, Family, Nature, State};
 
 pub(super) static ABOUT: About = About {
-    id: "dependency",
     meaning: "an operation was asked for, and waited while its GPU was idle: for an event, a host function, another GPU",
     brief: "work waits for an event, a host function or another GPU",
     bound: Bound::Host,

@@ -1,20 +1,19 @@
 //! `explicit-sync`: the program asked to wait.
 
 use crate::about::{About, Bound, Family, Nature, State, Statement};
-use crate::class::Class;
 use crate::facts::Facts;
 use crate::grounds::Grounds;
 use crate::parts::{Fact, Parts, Reason};
 use crate::sentence::sentence;
 use crate::{Cause, Confidence, Evidence, Piece, Sentence};
 use trace::{CallId, CopyKind, Ns, OpKind, StreamId};
+use waits::Class;
 
 /// Largest copy to the host, bytes, that reads back a result if a wait follows, as in `.item()` and cuBLAS in host-pointer
 /// mode. 16 bytes hold the widest scalar, a double complex.
 const SCALAR_BYTES: i64 = 16;
 
 pub(super) static ABOUT: About = About {
-    id: "explicit-sync",
     meaning: "the program asked to wait for the GPU",
     brief: "the program waits for the GPU",
     bound: Bound::Host,

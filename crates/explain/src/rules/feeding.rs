@@ -6,7 +6,6 @@ use crate::forms::forms;
 use crate::{At, Fix};
 
 pub(super) static ABOUT: About = About {
-    id: "feeding",
     meaning: "inputs are converted, transposed or staged on the host before they are copied to the GPU",
     brief: "inputs are staged on the host",
     bound: Bound::Host,

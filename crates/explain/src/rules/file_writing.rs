@@ -6,7 +6,6 @@ use crate::forms::forms;
 use crate::{At, Fix};
 
 pub(super) static ABOUT: About = About {
-    id: "file-writing",
     meaning: "a thread writes files: a checkpoint, a log",
     brief: "files are written",
     bound: Bound::Host,

@@ -2,7 +2,6 @@
 
 use super::{Holders, profiler_overhead};
 use crate::about::{About, Bound, Family, Nature, State, Statement};
-use crate::class::{Class, makes_context};
 use crate::facts::Facts;
 use crate::fixes::EAGER_LOADING;
 use crate::grounds::Grounds;
@@ -10,9 +9,9 @@ use crate::parts::{Fact, Parts, Reason};
 use crate::sentence::sentence;
 use crate::{Cause, Confidence, Evidence, Piece, Sentence};
 use trace::{CallId, Ns};
+use waits::{Class, makes_context};
 
 pub(super) static ABOUT: About = About {
-    id: "first-use",
     meaning: "contexts, modules and functions are set up when they are first needed",
     brief: "contexts, modules and functions are set up",
     bound: Bound::StartUp,

@@ -6,7 +6,6 @@ use crate::forms::forms;
 use crate::{At, Fix};
 
 pub(super) static ABOUT: About = About {
-    id: "garbage-collection",
     meaning: "an interpreter looks for objects that nobody uses",
     brief: "garbage is collected",
     bound: Bound::Host,

@@ -5,7 +5,6 @@ use crate::forms::forms;
 use crate::{At, Evidence, Fix};
 
 pub(super) static ABOUT: About = About {
-    id: "gil",
     meaning: "a thread waits for Python's global interpreter lock",
     brief: "threads wait for Python's lock (GIL)",
     bound: Bound::Host,

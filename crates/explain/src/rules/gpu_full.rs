@@ -4,7 +4,6 @@ use crate::Evidence;
 use crate::about::{About, Bound, Family, Nature, State};
 
 pub(super) static ABOUT: About = About {
-    id: "gpu-full",
     meaning: "a kernel that is ready waits because running kernels fill the GPU (estimated from their grids)",
     brief: "kernels wait because others fill the GPU",
     bound: Bound::Gpu,

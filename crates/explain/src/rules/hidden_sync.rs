@@ -24,7 +24,6 @@ const DEVICE_SCALAR: Fix = Fix {
 };
 
 pub(super) static ABOUT: About = About {
-    id: "hidden-sync",
     meaning: "a call that looks asynchronous waits for the GPU's work before it (`.item()`, `.cpu()`, a norm's result)",
     brief: "calls that look asynchronous wait for the GPU",
     bound: Bound::Host,

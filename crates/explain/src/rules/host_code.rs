@@ -5,7 +5,6 @@ use crate::about::{About, Bound, Family, Nature, State};
 use crate::fixes::FOREACH;
 
 pub(super) static ABOUT: About = About {
-    id: "host-code",
     meaning: "a thread runs code of the program's or of a library, outside CUDA calls",
     brief: "host code runs, outside CUDA calls",
     bound: Bound::Host,

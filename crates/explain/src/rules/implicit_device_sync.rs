@@ -1,16 +1,15 @@
 //! `implicit-device-sync`: freeing, unpinning and unloading wait for the device.
 
 use crate::about::{About, Bound, Family, Nature, State, Statement};
-use crate::class::Class;
 use crate::facts::Facts;
 use crate::fixes::POOL_ALLOCATOR;
 use crate::grounds::Grounds;
 use crate::parts::{Fact, Parts, Reason};
 use crate::{Cause, Confidence, Evidence};
 use trace::{CallId, Ns, OpId};
+use waits::Class;
 
 pub(super) static ABOUT: About = About {
-    id: "implicit-device-sync",
     meaning: "freeing, unregistering or unloading waits for the device",
     brief: "freeing or unloading waits for the GPU",
     bound: Bound::Driver,

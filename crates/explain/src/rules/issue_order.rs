@@ -5,7 +5,6 @@ use crate::Evidence;
 use crate::about::{About, Bound, Family, Nature, State};
 
 pub(super) static ABOUT: About = About {
-    id: "issue-order",
     meaning: "before compute capability 3.5: an operation that is ready waits for one that was issued before it and is not",
     brief: "work waits for what was issued before it",
     bound: Bound::Driver,

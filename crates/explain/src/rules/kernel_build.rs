@@ -8,7 +8,6 @@ use crate::{At, Fix};
 use trace::Ns;
 
 pub(super) static ABOUT: About = About {
-    id: "kernel-build",
     meaning: "a compiler or a library builds kernels, then loads them",
     brief: "kernels are built while the program runs",
     bound: Bound::StartUp,

@@ -5,7 +5,6 @@ use crate::about::{About, Bound, Family, Nature, State};
 use crate::fixes::GRAPH;
 
 pub(super) static ABOUT: About = About {
-    id: "launch-latency",
     meaning: "from the return of the call that asked for an operation to its start on an idle GPU",
     brief: "launches take their time to start",
     bound: Bound::Host,

@@ -4,7 +4,6 @@ use crate::Evidence;
 use crate::about::{About, Bound, Family, Nature, State};
 
 pub(super) static ABOUT: About = About {
-    id: "lock",
     meaning: "a thread waits for a lock, a queue or another thread of the program",
     brief: "threads wait for a lock, a queue or each other",
     bound: Bound::Host,

@@ -40,13 +40,13 @@ pub(crate) mod time_slicing;
 pub(crate) mod unexplained;
 
 use crate::about::About;
-use crate::cause::Cause;
 pub(crate) use driver_lock::Holders;
+use waits::Cause;
 
-impl Cause {
-    /// The description of the cause.
-    pub fn about(self) -> &'static About {
-        match self {
+impl About {
+    /// The description of a cause.
+    pub fn of(cause: Cause) -> &'static About {
+        match cause {
             Cause::DriverLock => &driver_lock::ABOUT,
             Cause::ApplicationLock => &application_lock::ABOUT,
             Cause::PageableStaging => &pageable_staging::ABOUT,

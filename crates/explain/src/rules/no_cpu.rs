@@ -4,7 +4,6 @@ use crate::about::{About, Bound, Family, Nature, State};
 use crate::{At, Evidence, Fix};
 
 pub(super) static ABOUT: About = About {
-    id: "no-cpu",
     meaning: "a thread is ready to run and has no processor",
     brief: "a thread has no processor",
     bound: Bound::Host,

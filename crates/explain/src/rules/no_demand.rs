@@ -4,7 +4,6 @@ use crate::Evidence;
 use crate::about::{About, Bound, Family, Nature, State};
 
 pub(super) static ABOUT: About = About {
-    id: "no-demand",
     meaning: "a thread waits for what comes from outside the program: a connection, a request, an answer",
     brief: "nothing arrives from outside",
     bound: Bound::NoDemand,

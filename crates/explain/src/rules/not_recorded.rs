@@ -4,7 +4,6 @@ use crate::Evidence;
 use crate::about::{About, Bound, Family, Nature, State};
 
 pub(super) static ABOUT: About = About {
-    id: "not-recorded",
     meaning: "the trace does not say what the thread did",
     brief: "the trace does not say why",
     bound: Bound::Unknown,

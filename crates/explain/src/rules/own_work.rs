@@ -5,7 +5,6 @@ use crate::about::{About, Bound, Family, Nature, State};
 use crate::fixes::{FOREACH, GRAPH};
 
 pub(super) static ABOUT: About = About {
-    id: "own-work",
     meaning: "what a call costs when nothing is in its way",
     brief: "CUDA calls take their usual time",
     bound: Bound::Host,

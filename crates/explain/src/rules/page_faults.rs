@@ -19,7 +19,6 @@ const REUSED_BUFFER: Fix = Fix {
 };
 
 pub(super) static ABOUT: About = About {
-    id: "page-faults",
     meaning: "a copy goes into host memory that was never touched",
     brief: "copies go into memory that was never touched",
     bound: Bound::Copies,

@@ -23,7 +23,6 @@ const SYNC_BEFORE_COPY: Fix = Fix {
 };
 
 pub(super) static ABOUT: About = About {
-    id: "pageable-order",
     meaning: "a pageable copy waits for another thread's pageable copy",
     brief: "pageable copies wait for each other",
     bound: Bound::Copies,

@@ -10,7 +10,6 @@ use crate::sentence::sentence;
 use crate::{Cause, Confidence, Evidence};
 
 pub(super) static ABOUT: About = About {
-    id: "pageable-staging",
     meaning: "a copy of pageable memory goes through the driver's staging buffers",
     brief: "pageable copies go through the driver's buffers",
     bound: Bound::Copies,

@@ -1,16 +1,15 @@
 //! `profiler-overhead`: the tracer requests or flushes its own buffers.
 
 use crate::about::{About, Bound, Family, Nature, State, Statement};
-use crate::class::Class;
 use crate::facts::Facts;
 use crate::grounds::Grounds;
 use crate::parts::{Fact, Parts, Reason};
 use crate::sentence::sentence;
 use crate::{Cause, Confidence, Evidence, Sentence};
 use trace::{CallId, Ns, RangeId};
+use waits::Class;
 
 pub(super) static ABOUT: About = About {
-    id: "profiler-overhead",
     meaning: "the tracer requests or flushes its own buffers",
     brief: "the profiler's own work",
     bound: Bound::Unknown,

@@ -10,7 +10,6 @@ use crate::{Cause, Confidence, Evidence, Piece, Sentence};
 use trace::CallId;
 
 pub(super) static ABOUT: About = About {
-    id: "queue-full",
     meaning: "a stream has as many pending launches as it takes (about 1,022); the next one waits",
     brief: "launches wait because the stream is full",
     bound: Bound::Driver,

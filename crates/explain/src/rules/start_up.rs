@@ -4,7 +4,6 @@ use crate::Evidence;
 use crate::about::{About, Bound, Family, Nature, State};
 
 pub(super) static ABOUT: About = About {
-    id: "start-up",
     meaning: "from the program's first CUDA call to the GPU's first operation",
     brief: "the program starts",
     bound: Bound::StartUp,

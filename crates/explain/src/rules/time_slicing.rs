@@ -16,7 +16,6 @@ const MPS: Fix = Fix {
 };
 
 pub(super) static ABOUT: About = About {
-    id: "time-slicing",
     meaning: "a kernel that is ready waits while the GPU runs another process's kernels",
     brief: "kernels wait for another process's turn",
     bound: Bound::Gpu,

@@ -7,7 +7,6 @@ use crate::sentence::sentence;
 use crate::{Cause, Confidence, Evidence};
 
 pub(super) static ABOUT: About = About {
-    id: "unexplained",
     meaning: "time that no rule explains",
     brief: "no rule explains it",
     bound: Bound::Unknown,

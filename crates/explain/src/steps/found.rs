@@ -1,8 +1,8 @@
 //! Steps as they are found, which of them are slow, and how many of the first ones are a warm-up.
 
-use crate::named::named;
 use rustc_hash::FxHashSet;
 use trace::{CallId, Ns, OpId, Sym, ThreadId, Trace};
+use waits::named;
 
 named! {
     /// Records that show where steps begin.

@@ -2,7 +2,7 @@
 
 use crate::shown::{CAUSES, FIXES, OVERLAP, Part, Shown, part};
 use crate::stage::Stage;
-use explain::{Cause, Evidence, Fix, Form, Framework, OverlapRule};
+use explain::{About, Cause, Evidence, Fix, Form, Framework, OverlapRule};
 use std::collections::BTreeMap;
 use std::fmt::Write;
 
@@ -54,7 +54,7 @@ struct Offered {
 fn fixes() -> Vec<Offered> {
     let mut all: Vec<Offered> = Vec::new();
     for cause in Cause::ALL {
-        for fix in cause.about().fixes {
+        for fix in About::of(*cause).fixes {
             let at = all.iter().position(|known| known.id == fix.id).unwrap_or_else(|| {
                 all.push(Offered { id: fix.id, texts: vec![], causes: vec![], forms: vec![] });
                 all.len() - 1
@@ -89,11 +89,11 @@ fn list_of_causes() -> Made {
          every output and stays what it is.\n\n| cause | meaning | evidence | fixes |\n|---|---|---|---|\n",
     );
     for cause in Cause::ALL {
-        let about = cause.about();
+        let about = About::of(*cause);
         let kinds: Vec<_> = about.evidence.iter().map(|kind| kind.id()).collect();
         let links =
             names(about.fixes).iter().map(|id| format!("[`{id}`](fixes/{id}.md)")).collect::<Vec<_>>();
-        let (id, meaning) = (about.id, about.meaning);
+        let (id, meaning) = (cause.id(), about.meaning);
         writeln!(
             text,
             "| [`{id}`](causes/{id}.md) | {meaning} | {} | {} |",
@@ -114,12 +114,12 @@ fn names(fixes: &[Fix]) -> Vec<&'static str> {
 }
 
 fn of_cause(cause: Cause, printed: &mut Printed) -> Made {
-    let about = cause.about();
-    let mut text = format!("# {}\n\n{}\n\n", about.id, sentence(about.meaning));
+    let about = About::of(cause);
+    let mut text = format!("# {}\n\n{}\n\n", cause.id(), sentence(about.meaning));
     let bound = about.bound.id();
     writeln!(text, "The [verdict](../account.md#the-verdict) prints: *{}*. A program that loses most of its GPUs' time to it is bound by `{bound}`.\n", about.brief)
         .expect("a string");
-    text.push_str(&tried(about.id, CAUSES, printed).unwrap_or_else(|| nothing_shows(about.id)));
+    text.push_str(&tried(cause.id(), CAUSES, printed).unwrap_or_else(|| nothing_shows(cause.id())));
     if !about.evidence.is_empty() {
         text.push_str("\n## Evidence\n\n| evidence | meaning |\n|---|---|\n");
         about.evidence.iter().for_each(|kind| text.push_str(&evidence_row(*kind)));
@@ -133,7 +133,7 @@ fn of_cause(cause: Cause, printed: &mut Printed) -> Made {
             writeln!(text, "| [`{id}`](../fixes/{id}.md) | {what} | {safety} |").expect("a string");
         }
     }
-    Made { name: format!("docs/causes/{}.md", about.id), text }
+    Made { name: format!("docs/causes/{}.md", cause.id()), text }
 }
 
 /// The only cause that needs traces of several ranks.

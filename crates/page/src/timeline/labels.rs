@@ -1,7 +1,7 @@
 //! The labels of boxes, each distinct one once.
 
 use crate::html::shown;
-use explain::{Cause, Class, Family, Nature};
+use explain::{About, Cause, Class, Family, Nature};
 use rustc_hash::FxHashMap;
 use serde::Serialize;
 use trace::{Api, CopyKind, MemoryKind, Sym, Trace};
@@ -188,7 +188,7 @@ impl<'a> Labels<'a> {
 
     /// Time that a finding counts; `row` is the row that was waited for.
     pub fn lost(&mut self, cause: Cause, text: String, finding: Option<u32>, row: Option<u32>) -> u32 {
-        let look = match cause.about().nature {
+        let look = match About::of(cause).nature {
             Nature::Asked => Look::Waited,
             Nature::Lost | Nature::Unknown => Look::Lost,
         };
@@ -202,7 +202,7 @@ impl<'a> Labels<'a> {
 
     /// Time in which a GPU was idle because of a cause; `chain` are the rows of the threads that led to it.
     pub fn idle(&mut self, cause: Cause, text: String, chain: Vec<u32>) -> u32 {
-        self.intern(Label { chain, ..Label::of(text, Look::idle(cause.about().family)) })
+        self.intern(Label { chain, ..Label::of(text, Look::idle(About::of(cause).family)) })
     }
 
     pub fn all(self) -> Vec<Label> {

@@ -3,7 +3,7 @@
 use super::labels::Look;
 use super::lanes::Window;
 use crate::html::shown;
-use explain::{AccountPart, Cause, Explanation, OneStep, SlowStep, Steps};
+use explain::{About, AccountPart, Cause, Explanation, OneStep, SlowStep, Steps};
 use report::bars;
 use rustc_hash::FxHashMap;
 use serde::Serialize;
@@ -82,7 +82,7 @@ struct Causes {
 impl Causes {
     fn number(&mut self, cause: Cause) -> u64 {
         *self.known.entry(cause).or_insert_with(|| {
-            self.all.push((cause.id(), Look::idle(cause.about().family)));
+            self.all.push((cause.id(), Look::idle(About::of(cause).family)));
             self.all.len() as u64 - 1
         })
     }

@@ -3,7 +3,7 @@
 use super::labels::Moved;
 use super::lanes::{Builder, Kind, Lane, MOST_CALLS_DEEP, Row, one};
 use super::levels::Block;
-use explain::{Explanation, Loss, Nature};
+use explain::{About, Explanation, Loss, Nature};
 use report::units;
 use rustc_hash::FxHashMap;
 use std::rc::Rc;
@@ -196,7 +196,7 @@ fn losses_by_thread(losses: &[Loss], threads: usize) -> Vec<Vec<&Loss>> {
 fn time_lost(losses: &[&Loss], explanation: &Explanation) -> Ns {
     let counts = |loss: &&&Loss| {
         let finding = loss.finding.and_then(|at| explanation.findings.get(at as usize));
-        finding.is_some_and(|finding| finding.cause.about().nature != Nature::Asked)
+        finding.is_some_and(|finding| About::of(finding.cause).nature != Nature::Asked)
     };
     losses.iter().filter(counts).fold(0, |sum: Ns, loss| sum.saturating_add(loss.lost_ns))
 }

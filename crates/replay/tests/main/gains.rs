@@ -1,7 +1,7 @@
 //! The gains of an explanation's fixes are those that are predicted for each alone.
 
 use crate::support::replayed;
-use explain::{Cause, Gains, NoGains, Options};
+use explain::{About, Cause, Gains, NoGains, Options};
 use replay::{FIXES, Fit, MOST_ERROR, Predictor};
 use std::collections::BTreeSet;
 use std::path::Path;
@@ -25,7 +25,7 @@ const OF_WHATIF_ALONE: &str = "staged-copies";
 
 #[test]
 fn each_change_predicts_a_fix_and_each_predicted_fix_has_a_change() {
-    let fixes = Cause::ALL.iter().flat_map(|cause| cause.about().fixes);
+    let fixes = Cause::ALL.iter().flat_map(|cause| About::of(*cause).fixes);
     let mut changes: BTreeSet<&'static str> =
         fixes.filter_map(|fix| fix.change).flat_map(|change| change.split(',')).collect();
     assert!(changes.insert(OF_WHATIF_ALONE), "a finding offers it");

@@ -3,19 +3,18 @@
 use std::collections::BTreeSet;
 use std::path::Path;
 use trace::{Api, Call, CallId, Trace};
+use waits::CallOrder;
 
 /// A trace with a library's call around each launch that no other call is around.
 fn with_library(trace: &Trace) -> Trace {
     let mut trace = trace.clone();
     let name = trace.strings.intern("cublasSgemm");
     let launches = |call: &CallId| trace.text(trace.calls.name[call.index()]).contains("LaunchKernel");
-    let order: BTreeSet<(i64, CallId)> =
-        trace.calls.ids().map(|call| (trace.calls.start[call.index()], call)).collect();
-    let outer = trace::outermost_calls(&trace, order.into_iter().map(|(_, call)| call));
+    let order = CallOrder::new(&trace);
     let around: Vec<Call> = trace
         .calls
         .ids()
-        .filter(|call| outer[call.index()] == *call && launches(call))
+        .filter(|call| order.outermost(*call) == *call && launches(call))
         .map(|call| trace.calls.row(call))
         .map(|call| Call {
             thread: call.thread,

@@ -2,7 +2,7 @@
 
 use super::Comparison;
 use super::gate::{Reason, doubts, reasons};
-use explain::{Cause, Place};
+use explain::{About, Cause, Place};
 use serde_json::{Value, json};
 
 const SCHEMA: &str = "https://json.schemastore.org/sarif-2.1.0.json";
@@ -43,7 +43,7 @@ fn cause(reason: &Reason<'_>) -> Option<Cause> {
 
 fn rule(cause: Option<Cause>) -> Value {
     let (id, meaning) = match cause {
-        Some(cause) => (cause.id(), cause.about().meaning),
+        Some(cause) => (cause.id(), About::of(cause).meaning),
         None => (TIME, "a step, or the program, takes longer"),
     };
     json!({

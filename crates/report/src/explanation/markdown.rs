@@ -11,7 +11,7 @@ use crate::place::below;
 use crate::steps;
 use crate::table::{Align, Table};
 use crate::units;
-use explain::{Explanation, Finding, Fix, Nature, Party, Place};
+use explain::{About, Explanation, Finding, Fix, Nature, Party, Place};
 
 /// An explanation as headings, a table and lists; with `all` the small findings are in full, too.
 pub fn markdown(explanation: &Explanation, all: bool) -> String {
@@ -76,7 +76,7 @@ fn overview(findings: &[&Finding]) -> String {
             phrases::activity(&finding.waiter),
             finding.cause.id().to_owned(),
             finding.evidence.id().to_owned(),
-            match finding.cause.about().nature {
+            match About::of(finding.cause).nature {
                 Nature::Unknown => String::new(),
                 Nature::Lost | Nature::Asked => finding.confidence.id().to_owned(),
             },

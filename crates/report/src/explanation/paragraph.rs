@@ -7,7 +7,7 @@ use crate::page::Page;
 use crate::place::below;
 use crate::style::Role;
 use crate::units;
-use explain::{Confidence, Explanation, Finding, Fix, Nature, Place};
+use explain::{About, Confidence, Explanation, Finding, Fix, Nature, Place};
 use std::collections::HashMap;
 
 /// Columns before a field's label.
@@ -187,7 +187,7 @@ impl Paragraph<'_, '_> {
 
 /// The cause and the confidence in the colour of its certainty.
 pub(super) fn painted_verdict(finding: &Finding, page: Page) -> String {
-    let role = match (finding.cause.about().nature, finding.confidence) {
+    let role = match (About::of(finding.cause).nature, finding.confidence) {
         (Nature::Unknown, _) => Role::Dim,
         (_, Confidence::Certain) => Role::Certain,
         (_, Confidence::Likely | Confidence::Possible) => Role::Unsure,
@@ -196,7 +196,7 @@ pub(super) fn painted_verdict(finding: &Finding, page: Page) -> String {
 }
 
 pub(super) fn is_unknown(finding: &Finding) -> bool {
-    finding.cause.about().nature == Nature::Unknown
+    About::of(finding.cause).nature == Nature::Unknown
 }
 
 /// The first places, and how many more there are.

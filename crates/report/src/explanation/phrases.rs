@@ -7,12 +7,12 @@ use crate::place::short as short_place;
 use crate::short::{self, Level};
 use crate::units;
 use explain::{
-    Cause, ChainLink, Detail, Example, Explanation, Finding, Nature, Party, Phase, Place, TreeRow,
+    About, Cause, ChainLink, Detail, Example, Explanation, Finding, Nature, Party, Phase, Place, TreeRow,
 };
 
 /// The cause and the confidence; an unknown cause has no confidence.
 pub(super) fn verdict(finding: &Finding) -> String {
-    match finding.cause.about().nature {
+    match About::of(finding.cause).nature {
         Nature::Unknown => finding.cause.id().to_owned(),
         Nature::Lost | Nature::Asked => format!("{} · {}", finding.cause.id(), finding.confidence.id()),
     }
@@ -44,7 +44,7 @@ pub(super) fn activity(waiter: &Party) -> String {
 /// `thread 7 lost 1,163 ms (97 % of its time) in 25 × cudaLaunchKernel`, `… in 5 waits for a lock of libc10.so`
 pub(super) fn sentence(finding: &Finding, many_processes: bool) -> String {
     let thread = waiters(finding, many_processes);
-    let (verb, end) = match finding.cause.about().nature {
+    let (verb, end) = match About::of(finding.cause).nature {
         Nature::Unknown => ("spent", ", cause unknown"),
         Nature::Asked => ("waited", ""),
         Nature::Lost if is_of_gpus(finding) => ("cost the GPU", ""),

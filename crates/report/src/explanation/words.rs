@@ -3,7 +3,7 @@
 use super::size::by_size;
 use super::{gain, phrases};
 use crate::{failed, header, overlap, units};
-use explain::{Explanation, Finding, Nature, Party, Place, Summary};
+use explain::{About, Explanation, Finding, Nature, Party, Place, Summary};
 
 /// One finding in the words of the other outputs, with names escaped.
 #[derive(Clone, Debug)]
@@ -107,7 +107,7 @@ pub fn words(finding: &Finding, trace: &Summary) -> Words {
         add("or", party(other), &other.places);
     }
     let because = phrases::because(finding);
-    if finding.cause.about().nature == Nature::Unknown {
+    if About::of(finding.cause).nature == Nature::Unknown {
         add("why", because, &[]);
     } else {
         let colon = if because.is_empty() { "" } else { ": " };

@@ -5,7 +5,7 @@ use crate::escape::visible;
 use crate::layout::{cut, elide, width};
 use crate::place::{below, short};
 use crate::units;
-use explain::{Cause, Explanation, Finding, Fix, GpuAccount, Phase, Place};
+use explain::{About, Cause, Explanation, Finding, Fix, GpuAccount, Phase, Place};
 use trace::Ns;
 
 /// Most causes that the verdict names of what recurs, and how many of them if the others cost little.
@@ -205,7 +205,7 @@ impl Named {
     }
 
     fn of(finding: &Finding, explanation: &Explanation, knows_costs: bool) -> Named {
-        let about = finding.cause.about();
+        let about = About::of(finding.cause);
         let behind = finding.holder.as_ref().filter(|holder| !holder.call.is_empty());
         let behind = behind.map_or(String::new(), |holder| format!(", behind {}", visible(&holder.call)));
         let when = match finding.phase {
@@ -270,7 +270,7 @@ fn unfound(explanation: &Explanation) -> impl Iterator<Item = Named> {
             share: parts.map(|part| part.ns).sum::<Ns>() as f64 / all.max(1) as f64,
             id: String::new(),
             cause,
-            what: format!("{}{advice}", cause.about().brief),
+            what: format!("{}{advice}", About::of(cause).brief),
             behind: String::new(),
             at: String::new(),
             inner: String::new(),
@@ -286,7 +286,7 @@ fn unselected(explanation: &Explanation) -> impl Iterator<Item = Named> {
         share: one.cost_share,
         id: String::new(),
         cause: one.cause,
-        what: format!("{} (not selected)", one.cause.about().brief),
+        what: format!("{} (not selected)", About::of(one.cause).brief),
         behind: String::new(),
         at: String::new(),
         inner: String::new(),

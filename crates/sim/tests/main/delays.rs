@@ -3,16 +3,17 @@
 
 use crate::support::variants;
 use experiments::{CATALOGUE, Experiment};
-use explain::{Cause, operation_waits};
+use explain::Cause;
 use sim::{Delay, Delays, Model};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write;
 use trace::Trace;
+use waits::{Index, operation_waits};
 
 /// One device of each generation: one kernel at a time, kernels that signal together, Hyper-Q, and a new one.
 const MODELS: [&str; 4] = ["c1060", "c2050", "k20c", "h200"];
 
-/// Least part of the time of waits with a cause that must have the right one.
+/// Least part of the time of waits with a cause that must have the right one, and of that time with the right operation that it waited for.
 const LEAST: f64 = 0.97;
 
 /// Least part of the time of waits that must have the right cause, with or without one, where [`LEAST`] is not reached, and why: an operation
@@ -51,18 +52,30 @@ struct Compared {
     /// The waits that have a cause, ns.
     found: i64,
     right: i64,
+    /// The part of `right` in which it waited for one of the right operations, or for none, ns.
+    right_behind: i64,
+    /// That by cause, ns.
+    behind: BTreeMap<Cause, i64>,
 }
 
 impl Compared {
     fn of(trace: &Trace, delays: &[Delays]) -> Compared {
         let mut found = vec![BTreeMap::<Cause, i64>::new(); trace.ops.len()];
-        for wait in operation_waits(trace) {
-            *found[wait.op.index()].entry(wait.cause).or_default() += wait.end - wait.start;
+        let mut behind = found.clone();
+        let empty = BTreeSet::new();
+        for wait in operation_waits(&Index::of(trace)) {
+            let (at, ns) = (wait.op.index(), wait.end - wait.start);
+            *found[at].entry(wait.cause).or_default() += ns;
+            let known = delays[at].behind.iter().find(|(delay, _)| cause(**delay) == wait.cause);
+            let known = known.map_or(&empty, |(_, known)| known);
+            let is_right =
+                if known.is_empty() { wait.behind.is_none() } else { known.contains(&wait.behind) };
+            *behind[at].entry(wait.cause).or_default() += if is_right { ns } else { 0 };
         }
         let mut compared = Compared::default();
-        for (delays, found) in delays.iter().zip(found) {
+        for ((delays, found), behind) in delays.iter().zip(found).zip(behind) {
             let known: BTreeMap<Cause, i64> =
-                delays.0.iter().map(|(delay, ns)| (cause(*delay), *ns)).collect();
+                delays.ns.iter().map(|(delay, ns)| (cause(*delay), *ns)).collect();
             compared.known += delays.total();
             compared.found += found.values().sum::<i64>();
             for cause in
@@ -71,6 +84,8 @@ impl Compared {
                 let ns = |of: &BTreeMap<Cause, i64>| of.get(cause).copied().unwrap_or(0);
                 let both = ns(&known).min(ns(&found));
                 compared.right += both;
+                compared.right_behind += both.min(ns(&behind));
+                *compared.behind.entry(*cause).or_default() += both.min(ns(&behind));
                 let sums = compared.causes.entry(*cause).or_default();
                 [ns(&known), ns(&found), both].into_iter().zip(sums).for_each(|(ns, sum)| *sum += ns);
             }
@@ -81,6 +96,8 @@ impl Compared {
     fn add(&mut self, other: &Compared) {
         (self.known, self.found) = (self.known + other.known, self.found + other.found);
         self.right += other.right;
+        self.right_behind += other.right_behind;
+        other.behind.iter().for_each(|(cause, ns)| *self.behind.entry(*cause).or_default() += ns);
         for (cause, ns) in &other.causes {
             let sums = self.causes.entry(*cause).or_default();
             ns.iter().zip(sums).for_each(|(ns, sum)| *sum += ns);
@@ -93,26 +110,41 @@ impl Compared {
         (of(self.found), of(self.known))
     }
 
+    /// The part of the waits with the right cause that has the right operation, too.
+    fn behind_share(&self) -> f64 {
+        self.right_behind as f64 / self.right.max(1) as f64
+    }
+
     fn is_wrong(&self, name: &str) -> bool {
         let (of_found, of_known) = self.shares();
         let least_of_all =
             LEAST_OF_ALL.iter().find(|(known, _)| *known == name).map_or(LEAST, |(_, least)| *least);
-        of_found < LEAST || of_known < least_of_all
+        of_found < LEAST || of_known < least_of_all || self.behind_share() < LEAST
     }
 
     /// A line, and the figures of each cause in ms.
     fn line(&self, name: &str) -> String {
         let (of_found, of_known) = self.shares();
         let mut line = format!(
-            "{name:40} {:6.2} and {:6.2} % of {:.3} ms",
+            "{name:40} {:6.2} and {:6.2} %, behind {:6.2} %, of {:.3} ms",
             of_found * 100.0,
             of_known * 100.0,
+            self.behind_share() * 100.0,
             self.known as f64 / 1e6
         );
         for (cause, [known, found, both]) in &self.causes {
             let ms = |ns: &i64| *ns as f64 / 1e6;
-            write!(line, "; {} {:.3} found {:.3} both {:.3}", cause.id(), ms(known), ms(found), ms(both))
-                .unwrap();
+            let behind = self.behind.get(cause).copied().unwrap_or(0);
+            write!(
+                line,
+                "; {} {:.3} found {:.3} both {:.3} behind {:.3}",
+                cause.id(),
+                ms(known),
+                ms(found),
+                ms(both),
+                ms(&behind)
+            )
+            .unwrap();
         }
         line
     }

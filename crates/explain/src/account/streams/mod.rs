@@ -1,41 +1,20 @@
 //! The account of streams: from the moment at which each operation was ready to its start, by cause; and the stretches in
 //! which a GPU was busy and held back: something ran, there was room, and a ready operation waited.
-//!
-//! An operation is ready when it was asked for (`asked.rs`) and all before it in its stream is done. At each moment of its
-//! wait there is one cause (`wait.rs`): its engine could not run it, because copies used it, kernels left no room
-//! (`room.rs`, `capacity.rs`), or another context had its turn (`turns.rs`); else something came before it in an order, as
-//! that of a hardware queue (`connections.rs`) or of issue; else the start itself took the time.
 
-mod asked;
-mod capacity;
-mod changing;
-mod connections;
 mod held;
-mod known;
-mod launched;
-mod order;
-mod places;
-mod room;
-mod signals;
-mod turns;
-mod wait;
 
-pub use connections::SharedQueue;
 pub(crate) use held::Held;
-pub(crate) use wait::shared_queues;
 
 use super::gaps::Timeline;
 use super::part::SHOWN;
 use crate::facts::Facts;
 use crate::{Cause, Confidence, Evidence};
-use capacity::{Capacity, WHOLE};
 use held::ByCause;
-use known::Known;
 use serde::Serialize;
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 use trace::{ContextId, DeviceId, Ns, OpId, OpKind, StreamId, Trace};
-use wait::{Piece, Sums, Waits};
+use waits::{Capacity, Grounds, OperationWaits, Piece, WHOLE};
 
 /// The waits of a stream's operations.
 #[derive(Clone, Debug, Serialize)]
@@ -98,21 +77,24 @@ pub(crate) struct Waiting {
     pub ids: Vec<StreamId>,
     /// Stretches in which the GPU was held back, in order and apart: parts of its busy time.
     pub held: Vec<Held>,
-    known: Known,
+    grounds: Grounds,
 }
 
 impl Waiting {
-    /// Waits of a GPU's operations within a window. `floor` is the time that a launch into an idle GPU takes to start, ns.
-    pub fn of(facts: &Facts<'_>, timeline: &Timeline<'_>, window: (Ns, Ns), floor: Ns) -> Waiting {
-        let mut waits = Waits::new(facts, timeline, window, floor);
+    /// Waits of a GPU's operations within a window.
+    pub fn of(facts: &Facts<'_>, timeline: &Timeline<'_>, window: (Ns, Ns)) -> Waiting {
+        let trace = facts.trace;
+        let mut waits = OperationWaits::new(&facts.index, timeline.device, timeline.ops(), timeline.floor());
+        let (mut sums, mut held) = (vec![Sums::default(); trace.streams.len()], Vec::new());
         for op in timeline.ops().iter().copied() {
-            waits.start(op);
+            let Some(stream) = trace.ops.stream[op.index()].some() else { continue };
+            sums[stream.index()].add(op, waits.start(op), window, &mut held);
         }
-        let (streams, held, known) = waits.done();
-        let account = |(stream, sums)| of_stream(facts.trace, timeline.device, &known, stream, sums);
-        let ids = streams.iter().map(|(stream, _)| *stream).collect();
-        let streams = streams.into_iter().map(account).collect();
-        Waiting { streams, ids, held: held::apart(held, &timeline.busy()), known }
+        let grounds = waits.into_grounds();
+        let streams = trace.streams.ids().zip(sums).filter(|(_, sums)| sums.ops > 0);
+        let account = |(stream, sums)| (stream, of_stream(trace, timeline.device, &grounds, stream, sums));
+        let (ids, streams) = streams.map(account).unzip();
+        Waiting { streams, ids, held: held::apart(held, &timeline.busy()), grounds }
     }
 
     /// The time for which the GPU was held back by cause, most first.
@@ -122,7 +104,7 @@ impl Waiting {
         let part = |ByCause { cause, ns, pairs }: ByCause| {
             let context =
                 pairs.first().map_or(ContextId::NONE, |((waits, _), _)| trace.context_of_stream(*waits));
-            let (evidence, confidence) = self.known.grounds(cause, context);
+            let (evidence, confidence) = self.grounds.of(cause, context);
             let behind =
                 |((waits, behind), ns)| Some(Behind { stream: number(waits)?, behind: number(behind), ns });
             let streams = pairs.into_iter().take(SHOWN).filter_map(behind).collect();
@@ -132,10 +114,16 @@ impl Waiting {
     }
 }
 
-fn of_stream(trace: &Trace, device: DeviceId, known: &Known, stream: StreamId, sums: Sums) -> StreamAccount {
+fn of_stream(
+    trace: &Trace,
+    device: DeviceId,
+    grounds: &Grounds,
+    stream: StreamId,
+    sums: Sums,
+) -> StreamAccount {
     let context = trace.context_of_stream(stream);
     let part = |(cause, ns)| {
-        let (evidence, confidence) = known.grounds(cause, context);
+        let (evidence, confidence) = grounds.of(cause, context);
         WaitPart { cause, ns, evidence, confidence, finding: None }
     };
     let mut waiting: Vec<WaitPart> = sums.parts.into_iter().map(part).collect();
@@ -151,17 +139,34 @@ fn of_stream(trace: &Trace, device: DeviceId, known: &Known, stream: StreamId, s
     }
 }
 
-/// A part of the time from the moment at which an operation was ready to its start.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct OperationWait {
-    /// The operation.
-    pub op: OpId,
-    /// Start of the part, ns.
-    pub start: Ns,
-    /// Its end, ns.
-    pub end: Ns,
-    /// Cause of the operation's wait.
-    pub cause: Cause,
+/// The waits of one stream.
+#[derive(Clone, Default)]
+struct Sums {
+    ops: u64,
+    /// Time from ready to start, ns.
+    waited: Ns,
+    parts: Vec<(Cause, Ns)>,
+}
+
+impl Sums {
+    /// Adds the parts of an operation's wait within a window, and to `held` those in which the device had room.
+    fn add(&mut self, op: OpId, pieces: &[Piece], (from, to): (Ns, Ns), held: &mut Vec<Held>) {
+        self.ops += 1;
+        for Piece { from: start, to: end, cause, behind, room } in pieces.iter().copied() {
+            let (start, end) = (start.max(from), end.min(to));
+            if start >= end {
+                continue;
+            }
+            self.waited += end - start;
+            match self.parts.iter_mut().find(|(other, _)| *other == cause) {
+                Some((_, ns)) => *ns += end - start,
+                None => self.parts.push((cause, end - start)),
+            }
+            if room {
+                held.push(Held { start, end, cause, op, behind });
+            }
+        }
+    }
 }
 
 /// When a GPU was busy and its kernels left room, in order and apart: no room where it is not known what they use.
@@ -220,15 +225,4 @@ fn beside_operations(trace: &Trace, timeline: &Timeline<'_>) -> Vec<(Ns, Ns)> {
         used += share;
     }
     room
-}
-
-/// The wait of each operation of a GPU, in the order in which they started.
-pub(crate) fn operation_waits(facts: &Facts<'_>, timeline: &Timeline<'_>, floor: Ns) -> Vec<OperationWait> {
-    let mut waits = Waits::new(facts, timeline, (Ns::MIN, Ns::MAX), floor);
-    let mut found = Vec::new();
-    for op in timeline.ops().iter().copied() {
-        let part = |piece: &Piece| OperationWait { op, start: piece.from, end: piece.to, cause: piece.cause };
-        found.extend(waits.start(op).iter().map(part));
-    }
-    found
 }

@@ -4,7 +4,6 @@
 //! finding, or a `possible` one. If every wait was recorded (`analysis/recorded_waits.rs`), nothing is inferred.
 
 use crate::analysis::turns;
-use crate::class::Class;
 use crate::facts::Facts;
 use crate::parts::{Fact, Parts, Reason};
 use crate::rules::profiler_overhead;
@@ -12,6 +11,7 @@ use crate::side::Side;
 use crate::stretch::Stretch;
 use crate::{Cause, Confidence, Evidence};
 use trace::{CallId, Ns};
+use waits::Class;
 
 /// Part of the waiter's time up to the holder's end, in percent, that the holder's thread must spend in calls that hold
 /// locks.

@@ -69,7 +69,6 @@ const PROCESS_PER_GPU: Fix = Fix {
 };
 
 pub(super) static ABOUT: About = About {
-    id: "driver-lock",
     meaning: "a call waits for a lock of the driver that another thread holds",
     brief: "calls wait for the driver's lock",
     bound: Bound::Driver,

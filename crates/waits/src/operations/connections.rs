@@ -1,0 +1,275 @@
+//! Which streams share a hardware queue: kernels of such streams start in the order of their launches (`launched.rs`), or, where threads
+//! launch them in bursts, never run at once, and each starts when the other's ends. A stream may go on in another queue: of streams that share none all along, those kernels are kept that waited for one of another stream (`changing.rs`).
+//!
+//! No trace records it, nor how many queues a process has (8, unless `CUDA_DEVICE_MAX_CONNECTIONS` sets more or fewer; 2 for
+//! a client of MPS). So it is read from the kernels' times.
+
+use super::changing::{self, Behind};
+use super::launched::{Kernel, Launched};
+use super::launches::Launches;
+use super::stream_sets::{MOST, StreamSet};
+use crate::constants::{HARDWARE_QUEUES, NEXT_OPERATION};
+use rustc_hash::FxHashMap;
+use std::cmp::Reverse;
+use trace::{ContextId, Ns, OpId, OpKind, StreamId, Trace};
+
+/// Fewest times that kernels of two streams waited for each other if these share a queue.
+const FEWEST: u32 = 3;
+
+/// A hardware queue that a stream shares with others.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct SharedQueue {
+    /// A number that no other queue of the trace has: a row of its streams.
+    pub number: u32,
+    /// Whether its kernels start in the order of their launches; else they never run at once.
+    pub in_order: bool,
+    /// How many queues these are. A stream stays in one of several until another stream is launched into it; then it goes on in the one that
+    /// was used least recently, of those in which no kernel waits if there are any.
+    pub count: u32,
+}
+
+/// The streams that share hardware queues with others.
+pub(super) struct Connections {
+    /// By stream; `None` if it shares none.
+    pub queues: Vec<Option<SharedQueue>>,
+    /// Kernels of streams that share several queues, each with the one of another stream for whose start it waited.
+    pub behind: FxHashMap<OpId, OpId>,
+    /// By context: whether more streams have kernels than there are queues by default.
+    many: Vec<bool>,
+}
+
+impl Connections {
+    /// Finds them in a device's operations, by start.
+    pub fn new(trace: &Trace, ops: &[OpId], known: &Launches<'_>) -> Connections {
+        let mut contexts = contexts(trace, ops, known);
+        launched(trace, ops, &mut contexts, known);
+        let mut found = Connections::none(trace);
+        for (id, context) in contexts {
+            if let Some(id) = id.some() {
+                found.many[id.index()] = context.streams.len() > HARDWARE_QUEUES;
+            }
+            context.number(&mut found.queues);
+            found.behind.extend(context.change(trace, known, &mut found.queues));
+        }
+        found
+    }
+
+    /// None known: for devices without such queues.
+    pub fn none(trace: &Trace) -> Connections {
+        Connections {
+            queues: vec![None; trace.streams.len()],
+            behind: FxHashMap::default(),
+            many: vec![false; trace.contexts.len()],
+        }
+    }
+
+    /// The queue that a stream shares with others.
+    pub fn queue(&self, stream: StreamId) -> Option<SharedQueue> {
+        stream.some().and_then(|stream| self.queues[stream.index()])
+    }
+
+    /// Whether more streams of a context have kernels than there are hardware queues by default.
+    pub fn are_exceeded(&self, context: ContextId) -> bool {
+        context.some().is_some_and(|context| self.many[context.index()])
+    }
+}
+
+/// The contexts of kernels, with those of their streams that waited for each other and never ran at once.
+fn contexts(trace: &Trace, ops: &[OpId], known: &Launches<'_>) -> FxHashMap<ContextId, Context> {
+    let mut contexts = FxHashMap::<ContextId, Context>::default();
+    let mut places = vec![None; trace.streams.len()];
+    for op in ops.iter().copied().filter(|op| trace.ops.kind[op.index()] == OpKind::Kernel) {
+        let Some(stream) = trace.ops.stream[op.index()].some() else { continue };
+        let context = contexts.entry(trace.context_of_stream(stream)).or_default();
+        let place = *places[stream.index()].get_or_insert_with(|| context.add(stream));
+        let times = (trace.ops.start[op.index()], trace.ops.end[op.index()]);
+        context.start(place, times, || known.ready_in_stream(op));
+    }
+    contexts
+}
+
+/// Finds the streams whose kernels start in the order of their launches.
+fn launched(trace: &Trace, ops: &[OpId], contexts: &mut FxHashMap<ContextId, Context>, known: &Launches<'_>) {
+    contexts.retain(|_, context| context.streams.len() > 1);
+    let mut places = vec![None; trace.streams.len()];
+    for (id, context) in contexts.iter() {
+        for (place, stream) in context.streams.iter().enumerate().take(MOST) {
+            places[stream.index()] = Some((*id, place));
+        }
+    }
+    let launches = || {
+        let at = |op: &OpId| Some((*op, places[trace.ops.stream[op.index()].some()?.index()]?));
+        let is_launched = |op: &&OpId| {
+            trace.ops.kind[op.index()] == OpKind::Kernel && trace.ops.graph_node[op.index()] == 0
+        };
+        ops.iter().filter(is_launched).filter_map(at)
+    };
+    let kernel = |op: OpId, place: usize| Kernel {
+        op,
+        place,
+        call: known.call(op),
+        start: trace.ops.start[op.index()],
+        end: trace.ops.end[op.index()],
+    };
+    let mut kernels: FxHashMap<ContextId, Vec<Vec<OpId>>> = FxHashMap::default();
+    for (op, (id, place)) in launches() {
+        let of = kernels.entry(id).or_insert_with(|| vec![Vec::new(); contexts[&id].streams.len().min(MOST)]);
+        of[place].push(op);
+    }
+    for (id, kernels) in kernels {
+        contexts.entry(id).or_default().launched = Launched::new(kernels);
+    }
+    for (op, (id, place)) in launches() {
+        if let Some(context) = contexts.get_mut(&id) {
+            context.launched.start(kernel(op, place), kernel, known);
+        }
+    }
+}
+
+/// The kernels of a context's streams, as time goes on.
+#[derive(Default)]
+struct Context {
+    streams: Vec<StreamId>,
+    /// By place of the stream: those whose kernels ran at once with its own.
+    beside: Vec<StreamSet>,
+    /// Running kernels: place of the stream, end.
+    running: Vec<(usize, Ns)>,
+    /// Kernels that ended last, at most one per stream.
+    ended: Vec<(usize, Ns)>,
+    /// By pair of places, the smaller one first: how often one's kernel was ready and started when the other's ended.
+    waited: FxHashMap<(usize, usize), u32>,
+    /// Which of them started in the order of their launches, if that was looked for.
+    launched: Launched,
+}
+
+impl Context {
+    fn add(&mut self, stream: StreamId) -> usize {
+        self.streams.push(stream);
+        self.beside.push(StreamSet::default());
+        self.streams.len() - 1
+    }
+
+    fn start(&mut self, place: usize, (start, end): (Ns, Ns), ready: impl FnOnce() -> Option<Ns>) {
+        if place >= MOST {
+            return;
+        }
+        let Context { running, ended, beside, waited, .. } = self;
+        ended.retain(|(_, end)| start - *end <= NEXT_OPERATION);
+        running.retain(|(other, end)| {
+            if *end > start {
+                if *other != place {
+                    beside[place].insert(*other);
+                    beside[*other].insert(place);
+                }
+                return true;
+            }
+            ended.retain(|(one, _)| one != other);
+            if start - *end <= NEXT_OPERATION {
+                ended.push((*other, *end));
+            }
+            false
+        });
+        running.push((place, end));
+        if ended.iter().all(|(other, _)| *other == place || beside[place].contains(*other)) {
+            return;
+        }
+        let Some(ready) = ready() else { return };
+        for (other, _) in ended.iter().filter(|(other, end)| *other != place && ready < *end) {
+            *waited.entry((place.min(*other), place.max(*other))).or_default() += 1;
+        }
+    }
+
+    /// Numbers the queues that streams share: those whose kernels start in order, and others of the rest.
+    fn number(&self, queues: &mut [Option<SharedQueue>]) {
+        let mut alone = vec![true; self.streams.len().min(MOST)];
+        for in_order in [true, false] {
+            let groups = match in_order {
+                true => self.groups(&alone, self.launched.pairs(), Context::start_in_order),
+                false => self.groups(&alone, self.waited.iter(), Context::never_run_at_once),
+            };
+            for group in groups.iter().filter(|group| group.len() > 1) {
+                let number = self.streams[group[0]].index() as u32;
+                for place in group {
+                    queues[self.streams[*place].index()] = Some(SharedQueue { number, in_order, count: 1 });
+                    alone[*place] = false;
+                }
+            }
+        }
+    }
+
+    /// Streams that share no queue all along, but waited for each other in one for a time, go from queue to queue. Returns the kernels that
+    /// waited, each with the one of another stream whose start let it start.
+    fn change(
+        &self,
+        trace: &Trace,
+        known: &Launches<'_>,
+        queues: &mut [Option<SharedQueue>],
+    ) -> Vec<(OpId, OpId)> {
+        let streams = &self.streams[..self.streams.len().min(MOST)];
+        let alone: Vec<bool> = streams.iter().map(|stream| queues[stream.index()].is_none()).collect();
+        let mut behind: Vec<Behind> = self.launched.behind().to_vec();
+        behind.retain(|Behind { places: (one, other), .. }| alone[*one] && alone[*other]);
+        let waited = || {
+            let kernels = self.launched.kernels().filter(|(_, place)| alone[*place]);
+            let waits = kernels.filter_map(|(op, _)| Some(trace.ops.start[op.index()] - known.ready(op)?));
+            waits.filter(|ns| *ns > NEXT_OPERATION).sum()
+        };
+        let Some(count) = changing::queues(&behind, waited) else { return Vec::new() };
+        let alone = || streams.iter().zip(&alone).filter(|(_, alone)| **alone).map(|(stream, _)| *stream);
+        let number = alone().next().map_or(0, |stream| stream.index() as u32);
+        alone().for_each(|stream| {
+            queues[stream.index()] = Some(SharedQueue { number, in_order: true, count });
+        });
+        behind.into_iter().map(|behind| (behind.op, behind.other)).collect()
+    }
+
+    /// Groups those places that are `alone` by pairs of them, those with the greatest numbers first, if `share` says so of two groups.
+    fn groups<'a>(
+        &self,
+        alone: &[bool],
+        pairs: impl Iterator<Item = (&'a (usize, usize), &'a u32)>,
+        share: fn(&Context, &[usize], &[usize]) -> bool,
+    ) -> Vec<Vec<usize>> {
+        let mut groups: Vec<Vec<usize>> = (0..alone.len()).map(|place| vec![place]).collect();
+        let mut of: Vec<usize> = (0..groups.len()).collect();
+        let mut pairs: Vec<(Reverse<u32>, (usize, usize))> = pairs
+            .filter(|((a, b), _)| alone[*a] && alone[*b])
+            .map(|(pair, count)| (Reverse(*count), *pair))
+            .collect();
+        pairs.sort_unstable();
+        for (_, (a, b)) in pairs {
+            let (a, b) = (of[a].min(of[b]), of[a].max(of[b]));
+            if a != b && share(self, &groups[a], &groups[b]) {
+                let moved = std::mem::take(&mut groups[b]);
+                moved.iter().for_each(|place| of[*place] = a);
+                groups[a].extend(moved);
+            }
+        }
+        groups
+    }
+
+    /// Whether no kernels of two groups ever ran at once, though others did beside them, and they waited for each other.
+    fn never_run_at_once(&self, one: &[usize], other: &[usize]) -> bool {
+        let waited = |(a, b): (usize, usize)| {
+            let waited = self.waited.get(&(a.min(b), a.max(b))).copied().unwrap_or(0);
+            (!self.beside[a].contains(b)).then_some(waited)
+        };
+        // Where kernels fill the device, no two of them ever run at once.
+        let have_others = |group: &[usize]| group.iter().any(|place| !self.beside[*place].is_empty());
+        [one, other].into_iter().all(have_others) && often(pairs(one, other).map(waited))
+    }
+
+    /// Whether all kernels of two groups started in the order of their launches, and some followed others.
+    fn start_in_order(&self, one: &[usize], other: &[usize]) -> bool {
+        often(pairs(one, other).map(|(a, b)| self.launched.followed(a, b)))
+    }
+}
+
+fn pairs<'a>(one: &'a [usize], other: &'a [usize]) -> impl Iterator<Item = (usize, usize)> + 'a {
+    one.iter().flat_map(|a| other.iter().map(move |b| (*a, *b)))
+}
+
+/// Whether all numbers are known, and enough together.
+fn often(mut numbers: impl Iterator<Item = Option<u32>>) -> bool {
+    numbers.try_fold(0, |sum, number| Some(sum + number?)).is_some_and(|sum| sum >= FEWEST)
+}
