@@ -1,4 +1,4 @@
-"""Compares the hardware queue of each launch (`queues.cu`) with the rule of `crates/explain/src/account/streams/changing.rs`. Needs a GPU.
+"""Compares the hardware queue of each launch (`queues.cu`) with the rule of `crates/waits/src/operations/changing.rs`. Needs a GPU.
 
     nvcc -O2 -std=c++17 -o queues queues.cu -Xcompiler -pthread -Xlinker --export-dynamic -ldl
     queues.py ./queues

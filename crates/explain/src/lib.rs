@@ -37,92 +37,58 @@
 //! assert!(explanation.findings.iter().any(|finding| finding.cause == Cause::DriverLock));
 //! ```
 
-mod about;
 mod account;
 mod analysis;
-mod call_tree;
-mod costs;
-mod detail;
 pub mod diff;
-mod errors;
-mod explanation;
 mod facts;
-mod failed;
-mod finding;
 mod findings;
-mod fix;
-mod fixes;
-mod fold;
-mod forms;
-mod framework;
-mod gains;
 pub mod gate;
-mod grounds;
-mod group;
-mod index;
-mod links;
-mod loss;
-mod marks;
-mod options;
 mod overlap;
-mod parts;
-mod passes;
-mod peaks;
-mod place;
-mod places;
-mod ranks;
-mod refusal;
+mod result;
 mod rules;
-mod scope;
-mod sentence;
-mod side;
 mod steps;
-mod stretch;
-mod summary;
-mod verdict;
-mod weights;
 
-pub use about::{About, Bound, Family, Nature};
 pub use account::{
     AccountPart, Accounts, Behind as StreamBehind, Busy, GpuAccount, HeldBack, Idle, IdlePart, IdleReason,
     OneStep, Rank, Ranks, SlowStep, Spent, StartUp, Steady, StepTime, Steps, StreamAccount, ThreadAccount,
     WaitPart, collectives,
 };
-pub use call_tree::TreeRow;
-pub use explanation::{Explanation, Unselected};
-pub use failed::{FailedCalls, failed_calls};
-pub use finding::{ChainLink, Detail, Example, Finding, Kernels, Party, Pauses, Phase, Waiter};
-pub use fix::{At, Fix, Form};
-pub use framework::Framework;
-pub use gains::{Gain, Gains, NoGains, ThreadGain};
-pub use loss::Loss;
-pub use options::Options;
+pub use facts::call_tree::TreeRow;
+pub use facts::options::Options;
+pub use facts::places::{place_of_stack, places};
+pub use facts::weights::{Depth, SAMPLE, weights};
+pub use findings::failed::{FailedCalls, failed_calls};
+pub use findings::ranks::{Unfit, compare, has_collectives, state_ranks};
 pub use overlap::{Behind, LateOps, LostOverlap, Overlap, OverlapRule, overlaps};
-pub use place::Place;
-pub use places::{place_of_stack, places};
-pub use ranks::{Unfit, compare, has_collectives, state_ranks};
-pub use refusal::Refusal;
+pub use result::explanation::{Explanation, Unselected};
+pub use result::finding::{ChainLink, Detail, Example, Finding, Kernels, Party, Pauses, Phase, Waiter};
+pub use result::fix::{At, Fix, Form};
+pub use result::framework::Framework;
+pub use result::gains::{Gain, Gains, NoGains, ThreadGain};
+pub use result::loss::Loss;
+pub use result::place::Place;
+pub use result::refusal::Refusal;
+pub use result::sentence::{Piece, Sentence};
+pub use result::summary::{GpuClock, Summary, summary};
+pub use result::verdict::Verdict;
+pub use rules::about::{About, Bound, Family, Nature};
 pub use rules::kernel_build::may_build;
-pub use sentence::{Piece, Sentence};
 pub use steps::{StepSource, without_numbers};
-pub use summary::{GpuClock, Summary, summary};
-pub use verdict::Verdict;
 pub use waits::{
     Cause, Class, Confidence, Engine, Evidence, beside_default, classify, collective, communicates,
     is_default,
 };
-pub use weights::{Depth, SAMPLE, weights};
 
 use account::CallParts;
+use analysis::group::Groups;
+use analysis::parts::Part;
 use facts::Facts;
+use facts::stretch::Stretch;
 use findings::Found;
-use group::Groups;
-use parts::Part;
+use findings::scope::Scope;
 use rules::Holders;
-use scope::Scope;
 use std::collections::BTreeMap;
 use std::sync::Arc;
-use stretch::Stretch;
 use trace::{Ns, Selection, Trace};
 
 /// A part of a slow call's time with a cause: [`call_parts`].
@@ -163,7 +129,7 @@ pub fn first_cause(trace: &Trace, options: &Options) -> Option<Cause> {
     let Lost { mut groups, of_calls, .. } = in_slow_calls(&facts, &scope, options, false);
     let costs = account::costs(&facts, &of_calls, &scope);
     // Short waits take long to look at, and often none of them could be first.
-    costs::first_in_any_case(&facts, &costs).or_else(|| {
+    findings::costs::first_in_any_case(&facts, &costs).or_else(|| {
         analysis::recorded_waits::add_sums_elsewhere(&facts, &mut groups);
         findings::first_cause(&facts, groups, &costs)
     })
@@ -175,7 +141,7 @@ pub fn accounts(trace: &Trace, selection: &Selection) -> Accounts {
     let holders = Holders::new(&facts, Options::default().min_wait_ns / 2);
     let mut parts = CallParts::default();
     for call in facts.slow.iter().copied() {
-        parts.add(&facts, call, &passes::split(&facts, &holders, call));
+        parts.add(&facts, call, &rules::passes::split(&facts, &holders, call));
     }
     let scope = Scope { steps: None, ..Scope::selected(&facts, selection) };
     account::accounts(&facts, &parts, &scope, false).0
@@ -188,15 +154,15 @@ pub fn call_parts(trace: &Trace, min_wait_ns: Ns) -> Vec<CallShare> {
     let holders = Holders::new(&facts, min_wait_ns / 2);
     let mut shares = Vec::new();
     for call in facts.slow.iter().copied() {
-        let parts = passes::split(&facts, &holders, call);
+        let parts = rules::passes::split(&facts, &holders, call);
         let share = |(start, end, claim): (Ns, Ns, usize)| CallShare {
             call,
             start,
             end,
             cause: parts.claimed[claim].reason.cause,
             holder: match parts.claimed[claim].reason.holder {
-                parts::Holder::Call(call) => call,
-                parts::Holder::Nobody | parts::Holder::Thread(_) => trace::CallId::NONE,
+                analysis::parts::Holder::Call(call) => call,
+                analysis::parts::Holder::Nobody | analysis::parts::Holder::Thread(_) => trace::CallId::NONE,
             },
         };
         shares.extend(parts.pieces().map(share));
@@ -252,7 +218,7 @@ fn in_slow_calls(facts: &Facts<'_>, scope: &Scope, options: &Options, keep_losse
     let (mut slow_call_ns, mut slow_calls, mut explained_ns, mut unexplained_ns) = (0, 0, 0, 0);
     let mut of_calls = CallParts::default();
     for call in facts.slow.iter().copied() {
-        let parts = passes::split(facts, &holders, call);
+        let parts = rules::passes::split(facts, &holders, call);
         of_calls.add(facts, call, &parts);
         if !facts.is_chosen(Stretch::Call(call)) {
             if scope.is_steady && facts.is_chosen_at_any_time(Stretch::Call(call)) {

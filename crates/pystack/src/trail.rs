@@ -19,30 +19,30 @@ const ROOM: usize = 12 << 10;
 
 /// A piece of memory, and where it is in what was read.
 #[derive(Clone, Copy)]
-struct Kept {
+struct Region {
     start: usize,
     end: usize,
     at: usize,
 }
 
-impl Kept {
-    const NONE: Kept = Kept { start: 0, end: 0, at: 0 };
+impl Region {
+    const NONE: Region = Region { start: 0, end: 0, at: 0 };
 
     fn length(&self) -> usize {
         self.end - self.start
     }
 
     /// The piece that has these bytes too, unless they are too far away.
-    fn with(&self, start: usize, end: usize) -> Option<Kept> {
+    fn with(&self, start: usize, end: usize) -> Option<Region> {
         let (start, end) = (self.start.min(start), self.end.max(end));
-        (end - start <= self.length() + NEAR).then_some(Kept { start, end, at: 0 })
+        (end - start <= self.length() + NEAR).then_some(Region { start, end, at: 0 })
     }
 }
 
 /// The memory that a walk along a thread's frames looked at, by its addresses.
 #[derive(Clone, Copy)]
 pub struct Trail {
-    pieces: [Kept; MOST],
+    pieces: [Region; MOST],
     count: usize,
     /// Bytes of all of them.
     total: usize,
@@ -53,10 +53,10 @@ pub struct Trail {
 impl Trail {
     /// Of a thread whose stack was not read yet.
     pub const fn new() -> Trail {
-        Trail { pieces: [Kept::NONE; MOST], count: 0, total: 0, last: [0; 2] }
+        Trail { pieces: [Region::NONE; MOST], count: 0, total: 0, last: [0; 2] }
     }
 
-    fn pieces(&self) -> &[Kept] {
+    fn pieces(&self) -> &[Region] {
         self.pieces.get(..self.count).unwrap_or_default()
     }
 
@@ -73,7 +73,7 @@ impl Trail {
         }
         let total = self.total + (end - start);
         if let Some(room) = self.pieces.get_mut(self.count).filter(|_| total <= ROOM) {
-            (*room, self.total) = (Kept { start, end, at: 0 }, total);
+            (*room, self.total) = (Region { start, end, at: 0 }, total);
             self.turn_to(self.count);
             self.count += 1;
         }
@@ -86,8 +86,8 @@ impl Trail {
     }
 
     /// The piece that has some bytes.
-    fn find(&mut self, start: usize, end: usize) -> Option<Kept> {
-        let has = |piece: &Kept| piece.start <= start && end <= piece.end;
+    fn find(&mut self, start: usize, end: usize) -> Option<Region> {
+        let has = |piece: &Region| piece.start <= start && end <= piece.end;
         let [last, before] = self.last;
         let likely = [last, before, last.max(before) + 1];
         let likely = likely.into_iter().find(|at| self.pieces().get(*at).is_some_and(has));
@@ -203,7 +203,7 @@ mod tests {
                 for (index, got) in indexes.iter().zip(walk(&words, &mut trail, &indexes)) {
                     prop_assert!(got.is_none_or(|got| got == *index as u64));
                 }
-                let total: usize = trail.pieces().iter().map(Kept::length).sum();
+                let total: usize = trail.pieces().iter().map(Region::length).sum();
                 prop_assert!(total == trail.total && total <= ROOM);
             }
         }

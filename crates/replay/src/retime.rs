@@ -1,7 +1,7 @@
 //! A trace with the times of a replay: what it would have recorded.
 
 use crate::arithmetic::part;
-use crate::waits::of_replay;
+use crate::recover::lock_waits::of_replay;
 use crate::{Recovered, StepOf};
 use rustc_hash::FxHashMap;
 use sim::Replayed;

@@ -23,7 +23,7 @@ pub use by_call::ByCall;
 pub use calls::CallOrder;
 pub use cause::Cause;
 pub use class::{Class, Classes, Communicating, classify, collective, communicates, makes_context};
-pub use constants::{HARDWARE_QUEUES, LAUNCH, NEXT_OPERATION, SIGNAL_TOGETHER};
+pub use constants::{HARDWARE_QUEUES, LAUNCH, NEXT_OPERATION};
 pub use default_stream::{beside_default, is_default};
 pub use engine::{Ability, Engine};
 pub use evidence::{Confidence, Evidence};
@@ -32,7 +32,7 @@ pub use index::{Index, lock_waits, ops_by_device};
 pub use locks::{CHANCE, Convoys, Mutex, Mutexes};
 pub use operations::{
     Capacity, Grounds, OperationWait, OperationWaits, Piece, SharedQueue, WHOLE, contexts_take_turns,
-    launch_floor, operation_waits, shared_queues,
+    done_before_signal, launch_floor, operation_waits, shared_queues, started_idle,
 };
 pub use sorting::{sort_by_times, sort_ops_by_times};
 pub use stream_ends::StreamEnds;

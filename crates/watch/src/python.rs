@@ -18,7 +18,7 @@ pub struct Python {
     threads: FxHashMap<u32, Vec<ThreadState>>,
     /// Where each thread's frames were last.
     trails: FxHashMap<u32, Trail>,
-    codes: FxHashMap<usize, Known>,
+    codes: FxHashMap<usize, CodeObject>,
     places: Vec<Place>,
     identities: Vec<Identity>,
     /// Stacks that changed while they were read.
@@ -26,7 +26,7 @@ pub struct Python {
 }
 
 /// A code object that was seen.
-struct Known {
+struct CodeObject {
     identity: Identity,
     /// Meanings of its places; `None` for one that Python does not show.
     frames: FxHashMap<u64, Option<PythonFrame>>,
@@ -108,9 +108,10 @@ impl Python {
         }
         for (place, identity) in self.places.iter().zip(&self.identities) {
             let known = self.codes.entry(place.code);
-            let known = known.or_insert_with(|| Known { identity: *identity, frames: FxHashMap::default() });
+            let known =
+                known.or_insert_with(|| CodeObject { identity: *identity, frames: FxHashMap::default() });
             if known.identity != *identity {
-                *known = Known { identity: *identity, frames: FxHashMap::default() };
+                *known = CodeObject { identity: *identity, frames: FxHashMap::default() };
             }
             let frame = match known.frames.get(&place.key()) {
                 Some(frame) => *frame,

@@ -3,7 +3,7 @@
 use super::blame::Blame;
 use super::part::{AccountPart, SHOWN, Spent};
 use super::roots::{Culprit, Root, Row};
-use crate::places::place_of_stack;
+use crate::facts::places::place_of_stack;
 use crate::{Cause, Place};
 use std::collections::BTreeMap;
 use trace::Ns;

@@ -124,7 +124,8 @@ impl<'a> Timeline<'a> {
 
     /// The time that a launch into the idle GPU takes to start once its call returned, ns.
     pub fn floor(&self) -> Ns {
-        launch_floor(self.trace, self.work().map(|work| (work.op, work.start, work.end)))
+        let started = self.gaps().filter(|gap| gap.awaited.is_none()).map(|gap| gap.next);
+        launch_floor(self.trace, started)
     }
 
     /// Whether some of its kernels wait for later ranks.

@@ -7,7 +7,7 @@ use super::gaps::{Gap, Timeline, timelines};
 use super::lateness::{Lateness, Share, of_rank, thread};
 use super::roots::{Charges, Culprit, Link, Root, Row};
 use super::settle::settle_short;
-use crate::places::place_of_stack;
+use crate::facts::places::place_of_stack;
 use crate::{Cause, Place};
 use rustc_hash::FxHashMap;
 use trace::{DeviceId, Ns, Sym, ThreadId, Times, Trace};

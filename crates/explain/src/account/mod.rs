@@ -47,8 +47,8 @@ pub use steps::{OneStep, SlowStep, StepTime, Steps};
 pub use streams::{Behind, HeldBack, StreamAccount, WaitPart};
 
 use crate::facts::Facts;
-use crate::refusal::Refusal;
-use crate::scope::Scope;
+use crate::findings::scope::Scope;
+use crate::result::refusal::Refusal;
 use crate::steps::{FoundStep, busiest};
 use activity::Activity;
 use blame::Blame;
@@ -151,55 +151,78 @@ fn make(
         (join(gpus), join(streams), threads.into_iter().chain(join(others)))
     });
     let (threads, of_threads) = threads.unzip();
-    let mut parts = PartRoots { threads: of_threads, ..PartRoots::default() };
-    let (mut accounts, mut rows, mut charged_steps, mut idle) =
-        (Vec::new(), Vec::new(), None, Idle::default());
-    let mut held_back = held_back.into_iter();
-    for (at, (timeline, mut gpu)) in timelines.iter().zip(gpus).enumerate() {
-        if let (Some(waiting), Some((ready, asking))) = (waiting.get(at), held_back.next()) {
-            gpu.account.held_back = waiting.held_back(trace);
-            gpu.account.held_back.extend(held_back::of_calls(&asking));
-            gpu.account.held_back.sort_by_key(|held| (std::cmp::Reverse(held.part.ns), held.part.cause));
-            parts.held_back.push(charged(ready.iter().chain(&asking)));
-            if for_people {
-                parts.streams.extend(held_back::of_streams(&blame, waiting));
-            }
-            rows.extend(ready.into_iter().chain(asking));
-        }
-        parts.gpus.push(charged(&gpu.rows));
-        accounts.push(gpu.account);
-        idle.append(gpu.idle);
-        rows.extend(gpu.rows);
+    let mut charges =
+        Charges { parts: PartRoots { threads: of_threads, ..PartRoots::default() }, ..Charges::default() };
+    let mut held_back = waiting.iter().zip(held_back);
+    for (timeline, gpu) in timelines.iter().zip(gpus) {
+        let steps = charges.add(&blame, gpu, held_back.next(), for_people);
         if of_steps == Some(timeline.device) {
-            charged_steps = Some((timeline, gpu.steps));
+            charges.steps = Some((timeline, steps));
         }
     }
     for rest in scope.rest().into_iter().filter(|_| each && scope.is_steady) {
         for timeline in gaps::timelines(trace, rest, &collectives) {
-            idle.append(gpu(&blame, &timeline, &collectives, &[], true).idle);
+            charges.idle.append(gpu(&blame, &timeline, &collectives, &[], true).idle);
         }
     }
+    let Charges { gpus, rows, mut parts, mut idle, steps: of_steps } = charges;
     idle.parts.sort_by_key(|part| (part.device, part.start));
-    let steps = found.filter(|_| for_people).map(|found| steps::steps(&blame, found, charged_steps, each));
-    let steps = steps.map(|(steps, roots)| {
+    let steps = found.filter(|_| for_people).map(|found| {
+        let (steps, roots) = steps::steps(&blame, found, of_steps, each);
         parts.steps = roots;
         steps
     });
-    let known = if refused.is_some() { 0 } else { accounts.iter().map(GpuAccount::working_ns).sum() };
-    let all: Ns = accounts.iter().map(|gpu| gpu.span_ns).sum();
-    let worth_ns = (known / WORTH).max(all / WORTH_OF_ALL).max(1);
-    let rows = if known == 0 { Vec::new() } else { roots::united(rows) };
+    let gpu_ns = if refused.is_some() { 0 } else { gpus.iter().map(GpuAccount::working_ns).sum() };
+    let all: Ns = gpus.iter().map(|gpu| gpu.span_ns).sum();
+    let worth_ns = (gpu_ns / WORTH).max(all / WORTH_OF_ALL).max(1);
+    let rows = if gpu_ns == 0 { Vec::new() } else { roots::united(rows) };
     let streams = waiting.into_iter().flat_map(|waiting| waiting.streams).collect();
     let is_known = for_people && refused.is_none();
     let ranks = is_known.then(|| ranks::ranks(&blame, &timelines, &collectives, window)).flatten();
     let steady = scope.is_steady.then_some(Steady { start_ns: window.0, end_ns: window.1 });
     let started = scope.started.filter(|_| for_people);
     let start_up = started.map(|started| start_up::of(&blame, &spans, started));
-    (
-        Accounts { refused, steady, start_up, gpus: accounts, threads, streams, ranks, idle },
-        steps,
-        Costs { rows, gpu_ns: known, worth_ns, parts, window, sites },
-    )
+    let accounts = Accounts { refused, steady, start_up, gpus, threads, streams, ranks, idle };
+    (accounts, steps, Costs { rows, gpu_ns, worth_ns, parts, window, sites })
+}
+
+/// Charges of the GPUs' times so far.
+#[derive(Default)]
+struct Charges<'a> {
+    gpus: Vec<GpuAccount>,
+    rows: Vec<Row>,
+    parts: PartRoots,
+    idle: Idle,
+    /// The GPU that the steps are of, and the charges of each.
+    steps: Option<(&'a Timeline<'a>, Vec<Vec<Row>>)>,
+}
+
+impl Charges<'_> {
+    /// Adds a GPU, and what held it back: what waited although it was ready, and what the calls that ask cost. Returns the charges of
+    /// its steps.
+    fn add(
+        &mut self,
+        blame: &Blame<'_>,
+        mut gpu: Gpu,
+        held: Option<(&Waiting, (Vec<Row>, Vec<Row>))>,
+        for_people: bool,
+    ) -> Vec<Vec<Row>> {
+        if let Some((waiting, (ready, asking))) = held {
+            gpu.account.held_back = waiting.held_back(blame.facts.trace);
+            gpu.account.held_back.extend(held_back::of_calls(&asking));
+            gpu.account.held_back.sort_by_key(|held| (std::cmp::Reverse(held.part.ns), held.part.cause));
+            self.parts.held_back.push(charged(ready.iter().chain(&asking)));
+            if for_people {
+                self.parts.streams.extend(held_back::of_streams(blame, waiting));
+            }
+            self.rows.extend(ready.into_iter().chain(asking));
+        }
+        self.parts.gpus.push(charged(&gpu.rows));
+        self.gpus.push(gpu.account);
+        self.idle.append(gpu.idle);
+        self.rows.extend(gpu.rows);
+        gpu.steps
+    }
 }
 
 fn join<T>(thread: std::thread::ScopedJoinHandle<'_, T>) -> T {

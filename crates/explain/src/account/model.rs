@@ -7,7 +7,7 @@ use super::ranks::Ranks;
 use super::start_up::StartUp;
 use super::streams::{HeldBack, StreamAccount};
 use crate::Cause;
-use crate::refusal::Refusal;
+use crate::result::refusal::Refusal;
 use serde::Serialize;
 use trace::Ns;
 

@@ -7,7 +7,7 @@
 use super::activity::Activity;
 use super::segment::{Doing, Segment};
 use crate::facts::Facts;
-use crate::index;
+use crate::facts::index;
 use trace::{CallId, Ns, Source, State, Sym, ThreadId, ThreadState, Times, Trace};
 
 /// The shortest pause that is looked at by itself, ns. Frameworks spend 3 to 30 µs between two launches (PyTorch, H200).

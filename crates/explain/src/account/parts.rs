@@ -1,11 +1,11 @@
 //! The parts of slow calls that causes claimed, in order, with what claimed them.
 
 use super::segment::{Doing, Segment};
+use crate::analysis::group::Key;
+use crate::analysis::parts::{Holder, Parts, Reason};
 use crate::facts::Facts;
-use crate::group::Key;
-use crate::parts::{Holder, Parts, Reason};
+use crate::facts::stretch::Stretch;
 use crate::rules::unexplained;
-use crate::stretch::Stretch;
 use crate::{Cause, Confidence, Evidence};
 use rustc_hash::FxHashMap;
 use trace::{CallId, Ns};

@@ -63,7 +63,7 @@ pub(super) fn ranks(
     (from, to): (Ns, Ns),
 ) -> Option<Ranks> {
     let trace = blame.facts.trace;
-    let mut of: Vec<Of> = trace.devices.ids().map(Of::new).collect();
+    let mut of: Vec<RankSums> = trace.devices.ids().map(RankSums::new).collect();
     let mut count = 0;
     for collective in collectives.all.iter().filter(|all| from < all.end() && all.last().start < to) {
         count += 1;
@@ -86,7 +86,7 @@ pub(super) fn ranks(
 }
 
 /// Sums of a rank.
-struct Of {
+struct RankSums {
     device: DeviceId,
     /// One of its kernels.
     op: OpId,
@@ -97,13 +97,13 @@ struct Of {
     charges: Charges,
 }
 
-impl Of {
-    fn new(device: DeviceId) -> Of {
-        Of { device, op: OpId::NONE, collectives: 0, late: Vec::new(), charges: Charges::default() }
+impl RankSums {
+    fn new(device: DeviceId) -> RankSums {
+        RankSums { device, op: OpId::NONE, collectives: 0, late: Vec::new(), charges: Charges::default() }
     }
 
     fn rank(self, blame: &Blame<'_>) -> Rank {
-        let Of { device, op, collectives, mut late, charges } = self;
+        let RankSums { device, op, collectives, mut late, charges } = self;
         late.sort_unstable();
         let causes = by_cause(blame, &charged(&settle::settle(charges.done(), blame.sites)));
         let trace = blame.facts.trace;

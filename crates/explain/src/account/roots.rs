@@ -4,7 +4,7 @@ use super::sites::{SiteId, SpotId};
 use super::sums::add_to;
 use super::trail::Trail;
 use crate::Cause;
-use crate::group::Key;
+use crate::analysis::group::Key;
 use rustc_hash::FxHashMap;
 use trace::{DeviceId, Ns, OpId, ProcessId, StackId, Sym, ThreadId};
 

@@ -3,10 +3,10 @@
 use super::roots::{PartRoots, Row};
 use super::sites::{Sites, SpotId};
 use super::sums::add_to;
-use crate::call_tree::{TreeRow, tree};
 use crate::facts::Facts;
-use crate::marks::Mark;
-use crate::places::is_own_line;
+use crate::facts::call_tree::{TreeRow, tree};
+use crate::facts::marks::Mark;
+use crate::facts::places::is_own_line;
 use crate::{Cause, Place};
 use trace::{Ns, ProcessId, Sym, ThreadId, Trace};
 

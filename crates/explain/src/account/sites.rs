@@ -8,10 +8,10 @@ use super::outside::{Outside, Pause};
 use super::segment::Segment;
 use super::sums::add_to;
 use crate::facts::Facts;
-use crate::marks::{Mark, Marks};
-use crate::places::{is_own_line, marked, place_of_stack};
+use crate::facts::marks::{Mark, Marks};
+use crate::facts::places::{is_own_line, marked, place_of_stack};
+use crate::facts::weights::{Depth, SAMPLE, weights};
 use crate::rules::kernel_build::{LEAST, OFTEN, may_build};
-use crate::weights::{Depth, SAMPLE, weights};
 use crate::{Cause, Place};
 use rustc_hash::{FxHashMap, FxHashSet};
 use std::collections::BTreeMap;
@@ -50,7 +50,7 @@ pub(super) const ENOUGH: u64 = 8 * SAMPLE;
 
 /// Where a thread was at a moment.
 #[derive(Clone, Copy)]
-pub(super) struct Seen {
+pub(super) struct SpotSample {
     at: Ns,
     pub spot: Option<SpotId>,
     pub stack: StackId,
@@ -67,7 +67,7 @@ pub(super) struct Sites {
     /// By thread and the pause's start.
     of: FxHashMap<(ThreadId, Ns), SiteId>,
     /// The samples of each thread, in order.
-    samples: Vec<Vec<Seen>>,
+    samples: Vec<Vec<SpotSample>>,
     /// The places of stacks.
     spots: FxHashMap<StackId, SpotId>,
     /// The stacks of the calls that loaded what was built, with the places of the builds.
@@ -181,7 +181,7 @@ impl Sites {
         thread: ThreadId,
         name: Sym,
         (from, to): (Ns, Ns),
-    ) -> impl Iterator<Item = &Seen> {
+    ) -> impl Iterator<Item = &SpotSample> {
         let calls = &facts.calls_by_thread()[thread.index()];
         self.samples(thread, from, to).iter().filter(move |seen| {
             let after = calls.partition_point(|call| facts.start(*call) <= seen.at);
@@ -207,7 +207,7 @@ impl Sites {
     }
 
     /// The samples of a thread in `[from, to)`.
-    pub fn samples(&self, thread: ThreadId, from: Ns, to: Ns) -> &[Seen] {
+    pub fn samples(&self, thread: ThreadId, from: Ns, to: Ns) -> &[SpotSample] {
         let samples = &self.samples[thread.index()];
         if samples.is_empty() {
             return &[];
@@ -240,7 +240,7 @@ fn is_like_build(trace: &Trace, site: &Site, pause: &Pause) -> bool {
 }
 
 /// Lets the samples in a pause be of a build, where they do not say more.
-fn build(naming: &mut Naming<'_>, by: Mark, samples: &mut [Seen], pause: &Pause) {
+fn build(naming: &mut Naming<'_>, by: Mark, samples: &mut [SpotSample], pause: &Pause) {
     let first = samples.partition_point(|seen| seen.at < pause.start);
     for seen in samples[first..].iter_mut().take_while(|seen| seen.at < pause.end) {
         seen.spot = seen.spot.map(|spot| naming.building(spot, by));
@@ -275,7 +275,7 @@ fn held_spots(naming: &mut Naming<'_>) -> FxHashMap<StackId, SpotId> {
     spots
 }
 
-fn samples_by_thread(naming: &mut Naming<'_>) -> Vec<Vec<Seen>> {
+fn samples_by_thread(naming: &mut Naming<'_>) -> Vec<Vec<SpotSample>> {
     let trace = naming.trace;
     let mut by_thread = vec![Vec::new(); trace.threads.len()];
     for sample in trace.samples.ids().map(|sample| trace.samples.row(sample)) {
@@ -286,7 +286,7 @@ fn samples_by_thread(naming: &mut Naming<'_>) -> Vec<Vec<Seen>> {
                 ThreadState::Blocked | ThreadState::Uninterruptible | ThreadState::Stopped
             );
             let (at, stack) = (sample.at, sample.stack);
-            by_thread[thread.index()].push(Seen { at, spot, stack, asleep, weight: SAMPLE });
+            by_thread[thread.index()].push(SpotSample { at, spot, stack, asleep, weight: SAMPLE });
         }
     }
     by_thread.iter_mut().for_each(|samples| samples.sort_by_key(|seen| seen.at));
@@ -297,9 +297,9 @@ fn samples_by_thread(naming: &mut Naming<'_>) -> Vec<Vec<Seen>> {
 const NEAR: Ns = 20_000_000;
 
 /// Lets the samples of threads in code that is not the program's have the line at which the program's own thread waits meanwhile.
-fn ask(activity: &Activity<'_>, naming: &mut Naming<'_>, samples: &mut [Vec<Seen>]) {
+fn ask(activity: &Activity<'_>, naming: &mut Naming<'_>, samples: &mut [Vec<SpotSample>]) {
     let trace = naming.trace;
-    let own = |naming: &Naming<'_>, seen: &Seen| seen.spot.filter(|spot| naming.is_own(*spot));
+    let own = |naming: &Naming<'_>, seen: &SpotSample| seen.spot.filter(|spot| naming.is_own(*spot));
     let mut first = BTreeMap::<ProcessId, (usize, ThreadId)>::new();
     for (thread, samples) in trace.threads.ids().zip(&*samples) {
         let count = samples.iter().filter(|seen| own(naming, seen).is_some()).count();
@@ -307,8 +307,8 @@ fn ask(activity: &Activity<'_>, naming: &mut Naming<'_>, samples: &mut [Vec<Seen
         *most = if count > most.0 { (count, thread) } else { *most };
     }
     for (process, (_, asking)) in first.into_iter().filter(|(_, (count, _))| *count > 0) {
-        let waits = |seen: &&Seen| seen.asleep || activity.is_in_call(asking, seen.at);
-        let asking_samples: Vec<Seen> = samples[asking.index()].iter().filter(waits).copied().collect();
+        let waits = |seen: &&SpotSample| seen.asleep || activity.is_in_call(asking, seen.at);
+        let asking_samples: Vec<SpotSample> = samples[asking.index()].iter().filter(waits).copied().collect();
         let others = trace.threads.ids().filter(|thread| trace.process_of_thread(*thread) == process);
         for thread in others.filter(|thread| *thread != asking) {
             for seen in &mut samples[thread.index()] {
@@ -323,7 +323,7 @@ fn ask(activity: &Activity<'_>, naming: &mut Naming<'_>, samples: &mut [Vec<Seen
 }
 
 /// The sample nearest to a moment.
-fn near(samples: &[Seen], at: Ns) -> Option<&Seen> {
+fn near(samples: &[SpotSample], at: Ns) -> Option<&SpotSample> {
     let next = samples.partition_point(|seen| seen.at < at);
     let around = samples[next.saturating_sub(1)..].iter().take(2);
     around.min_by_key(|seen| (seen.at - at).abs()).filter(|seen| (seen.at - at).abs() <= NEAR)
@@ -377,7 +377,7 @@ impl Building<'_> {
     }
 
     /// Gives each sample in a pause its weight, and adds it to its site.
-    fn weigh(&mut self, mut within: Vec<Within>, samples: &mut [Vec<Seen>]) {
+    fn weigh(&mut self, mut within: Vec<Within>, samples: &mut [Vec<SpotSample>]) {
         within.sort_by_key(|within| (within.site, within.depth));
         for all in within.chunk_by(|one, other| one.site == other.site) {
             let depths: Vec<Depth> = all.iter().map(|within| within.depth).collect();

@@ -3,8 +3,8 @@
 //! describe the copy, waiting and copying cannot be told apart.
 
 use super::turns::{self, Turn, handover};
+use crate::analysis::parts::{Fact, Parts, Reason};
 use crate::facts::{CopyFacts, Facts, rate};
-use crate::parts::{Fact, Parts, Reason};
 use crate::rules::copy_engine_busy::shares_engine;
 use crate::rules::page_faults::FAULTING_RATE;
 use crate::rules::pageable_staging;

@@ -1,8 +1,8 @@
 //! The threads that held a lock during a long wait for it, from all recorded waits for that lock: each records the holder
 //! when it began and the releaser when it ended.
 
+use crate::analysis::parts::Holder;
 use crate::facts::Facts;
-use crate::parts::Holder;
 use trace::{CallId, Ns, Wait};
 
 /// The holder of the lock for a part of a wait.

@@ -1,9 +1,9 @@
 //! Sums over the recorded waits for locks that a finding rests on.
 
+use crate::analysis::group::{Group, Key};
+use crate::analysis::parts::Fact;
 use crate::facts::Facts;
-use crate::group::{Group, Key};
-use crate::parts::Fact;
-use crate::sentence::sentence;
+use crate::result::sentence::sentence;
 use crate::{Piece, Sentence};
 use std::collections::BTreeSet;
 use trace::{LockKind, Sym};

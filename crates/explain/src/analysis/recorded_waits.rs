@@ -2,12 +2,12 @@
 //! held it.
 
 use super::{owners, sharers};
+use crate::analysis::group::{Groups, Key, add};
+use crate::analysis::parts::{Fact, Holder, Part, Parts, Reason};
 use crate::facts::Facts;
-use crate::group::{Groups, Key, add};
-use crate::loss::Loss;
-use crate::parts::{Fact, Holder, Part, Parts, Reason};
+use crate::facts::stretch::Stretch;
+use crate::result::loss::Loss;
 use crate::rules::{implicit_device_sync, pageable_order};
-use crate::stretch::Stretch;
 use crate::{Cause, Confidence, Evidence};
 use rustc_hash::FxHashMap;
 use trace::{CallId, Ns, Sym, ThreadId, Wait, WaitId};

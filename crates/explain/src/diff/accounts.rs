@@ -11,7 +11,7 @@ use trace::Ns;
 
 /// Work or cause that a time was spent with.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
-pub enum What {
+pub enum Subject {
     /// The GPU worked.
     Busy,
     /// A cause.
@@ -20,18 +20,18 @@ pub enum What {
     Idle,
 }
 
-impl What {
+impl Subject {
     /// The name in every output.
     pub fn id(self) -> &'static str {
         match self {
-            What::Busy => "busy",
-            What::Cause(cause) => cause.id(),
-            What::Idle => "idle",
+            Subject::Busy => "busy",
+            Subject::Cause(cause) => cause.id(),
+            Subject::Idle => "idle",
         }
     }
 }
 
-impl Serialize for What {
+impl Serialize for Subject {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         serializer.serialize_str(self.id())
     }
@@ -42,7 +42,7 @@ impl Serialize for What {
 pub struct Row {
     /// The cause, or that the GPU was busy.
     #[serde(rename = "cause")]
-    pub what: What,
+    pub what: Subject,
     /// The place, as it is after the change if it is there; `None` if unknown.
     #[serde(rename = "where")]
     pub place: Option<Place>,
@@ -97,20 +97,20 @@ pub struct ThreadsChange {
 /// Properties that rows of both sides have in common.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord)]
 struct Key {
-    what: What,
+    what: Subject,
     place: Option<Place>,
     call: String,
 }
 
 /// The rows of one account of one trace.
-pub(super) type Rows = Vec<(What, Option<Place>, String, Ns)>;
+pub(super) type Rows = Vec<(Subject, Option<Place>, String, Ns)>;
 
 /// The rows of the parts of an account.
 pub(super) fn rows(parts: &[AccountPart]) -> Rows {
     let of = |part: &AccountPart| -> Rows {
         let row = |spent: &Spent| {
             let place = spent.place.as_ref().map(without_number);
-            (What::Cause(part.cause), place, spent.call.clone(), spent.ns)
+            (Subject::Cause(part.cause), place, spent.call.clone(), spent.ns)
         };
         part.spent.iter().map(row).collect()
     };
@@ -163,14 +163,14 @@ fn sums(rows: Rows) -> BTreeMap<Key, Ns> {
 
 /// Compares a cause as a whole if both sides have it and only one knows places of it: the other one's tool records none.
 fn without_lone_places(mut sides: [Vec<BTreeMap<Key, Ns>>; 2]) -> [Vec<BTreeMap<Key, Ns>>; 2] {
-    let causes = |side: &[BTreeMap<Key, Ns>], with_place: bool| -> BTreeSet<What> {
+    let causes = |side: &[BTreeMap<Key, Ns>], with_place: bool| -> BTreeSet<Subject> {
         let keys = side.iter().flat_map(BTreeMap::keys);
         keys.filter(|key| !with_place || key.place.is_some()).map(|key| key.what).collect()
     };
     let of = |with_place| [&sides[0], &sides[1]].map(|side| causes(side, with_place));
     let ([before, after], [named_before, named_after]) = (of(false), of(true));
-    let lone: BTreeSet<What> = named_before.symmetric_difference(&named_after).copied().collect();
-    let lone: Vec<What> =
+    let lone: BTreeSet<Subject> = named_before.symmetric_difference(&named_after).copied().collect();
+    let lone: Vec<Subject> =
         lone.into_iter().filter(|what| before.contains(what) && after.contains(what)).collect();
     for rows in sides.iter_mut().flatten() {
         let of_lone = |key: &Key| lone.contains(&key.what);
@@ -232,10 +232,10 @@ fn of_gpu(run: &Run, device: i64, refused: bool) -> Rows {
     let Some(gpu) = gpus.iter().find(|gpu| gpu.device == device) else { return Rows::new() };
     let GpuAccount { busy_ns, span_ns, idle, .. } = gpu;
     let mut rows = match refused {
-        true => vec![(What::Idle, None, String::new(), span_ns - busy_ns)],
+        true => vec![(Subject::Idle, None, String::new(), span_ns - busy_ns)],
         false => rows(idle),
     };
-    rows.push((What::Busy, None, String::new(), *busy_ns));
+    rows.push((Subject::Busy, None, String::new(), *busy_ns));
     rows
 }
 

@@ -8,7 +8,7 @@ mod kept;
 mod sides;
 mod steps;
 
-pub use accounts::{AccountChange, GpuChange, Row, ThreadsChange, What};
+pub use accounts::{AccountChange, GpuChange, Row, Subject, ThreadsChange};
 pub use amount::{Amount, Change};
 pub use findings::{FindingChange, FindingState};
 pub use kept::{Kept, Lack, Side, kept};

@@ -1,6 +1,6 @@
 //! Steps of both sides, if all traces have the same.
 
-use super::accounts::{self, AccountChange, Rows, What};
+use super::accounts::{self, AccountChange, Rows, Subject};
 use super::amount::Change;
 use super::sides::{Run, Sides};
 use crate::{StepSource, Steps};
@@ -50,10 +50,10 @@ pub(super) fn steps(sides: &Sides<'_>) -> Option<StepsChange> {
 fn mean(steps: &Steps, refused: bool) -> Rows {
     let total = &steps.total;
     let mut rows = match refused {
-        true => vec![(What::Idle, None, String::new(), total.duration_ns - total.busy_ns)],
+        true => vec![(Subject::Idle, None, String::new(), total.duration_ns - total.busy_ns)],
         false => accounts::rows(&total.idle),
     };
-    rows.push((What::Busy, None, String::new(), total.busy_ns));
+    rows.push((Subject::Busy, None, String::new(), total.busy_ns));
     let count = Ns::try_from(steps.count).unwrap_or(Ns::MAX).max(1);
     let mut sum = 0;
     for row in &mut rows {

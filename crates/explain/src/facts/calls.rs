@@ -1,7 +1,7 @@
 //! Host calls: what they are, how long they take, and how they follow each other.
 
 use super::Facts;
-use crate::stretch::Stretch;
+use crate::facts::stretch::Stretch;
 use trace::{CallId, Ns, OpId, ProcessId, Sym, ThreadId};
 use waits::Class;
 
@@ -108,7 +108,7 @@ impl Facts<'_> {
     }
 
     /// The selected part of the time from a thread's first call or wait to its last, ns, as far as it was recorded; see
-    /// [`crate::index::thread_spans`].
+    /// [`crate::facts::index::thread_spans`].
     pub fn chosen_span(&self, thread: ThreadId) -> Ns {
         let (first, last) = self.calls.thread_span[thread.index()];
         let paused = self.trace.meta.pauses();

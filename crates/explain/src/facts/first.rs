@@ -2,7 +2,7 @@
 
 use super::Facts;
 use crate::Class;
-use crate::index::{self};
+use crate::facts::index::{self};
 use rustc_hash::FxHashMap;
 use trace::{CallId, Ns, OpId, OpKind};
 

@@ -1,7 +1,7 @@
 //! The GPU's work in streams and on devices: what is pending and when it is done.
 
 use super::Facts;
-use crate::index;
+use crate::facts::index;
 use trace::{CallId, DeviceId, Ns, OpId, ProcessId, StreamId, SyncKind};
 
 /// The work that is pending in a stream.

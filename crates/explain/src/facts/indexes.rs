@@ -1,8 +1,8 @@
 //! Indexes of a trace that are built once.
 
 use crate::Options;
-use crate::index::{self, Later};
-use crate::peaks::Peaks;
+use crate::facts::index::{self, Later};
+use crate::facts::peaks::Peaks;
 use rustc_hash::FxHashMap;
 use std::sync::OnceLock;
 use trace::{
@@ -33,7 +33,7 @@ impl Calls {
 }
 
 /// The indexes of first uses.
-pub(super) struct First {
+pub(super) struct FirstUses {
     /// First call of each process and name.
     pub first_call: FxHashMap<(ProcessId, Sym), CallId>,
     /// The later calls of each name.
@@ -46,9 +46,9 @@ pub(super) struct First {
     pub first_kernel: FxHashMap<(ProcessId, Sym), OpId>,
 }
 
-impl First {
-    pub fn new(trace: &Trace, order: &[CallId]) -> First {
-        First {
+impl FirstUses {
+    pub fn new(trace: &Trace, order: &[CallId]) -> FirstUses {
+        FirstUses {
             first_call: index::first_calls(trace, order),
             later: OnceLock::new(),
             ready: OnceLock::new(),

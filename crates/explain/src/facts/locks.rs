@@ -1,8 +1,8 @@
 //! Waits for locks: recorded ones, and those that the operating system's calls show.
 
 use super::Facts;
-use crate::index::{self};
-use crate::stretch::Stretch;
+use crate::facts::index::{self};
+use crate::facts::stretch::Stretch;
 use trace::{CallId, Ns, Sym, Wait, WaitId};
 
 impl<'a> Facts<'a> {

@@ -1,23 +1,31 @@
 //! Queries of the rules on a trace, with indexes that are built once. Each file has the queries on one subject and their
 //! indexes.
 
+pub(crate) mod call_tree;
 mod calls;
 mod copied;
 mod copies;
 mod first;
 mod gpu;
+pub(crate) mod index;
 mod indexes;
 mod locks;
+pub(crate) mod marks;
 mod operations;
+pub(crate) mod options;
+pub(crate) mod peaks;
+pub(crate) mod places;
+pub(crate) mod stretch;
 #[cfg(test)]
 mod tests;
 mod tracer;
+pub(crate) mod weights;
 
 pub(crate) use copied::{CopyFacts, RATED_BYTES, rate};
 pub(crate) use gpu::Pending;
 
 use crate::Options;
-use indexes::{Calls, First, Locks, Operations, Tracer};
+use indexes::{Calls, FirstUses, Locks, Operations, Tracer};
 use std::sync::Arc;
 use trace::{CallId, Trace};
 use waits::Index;
@@ -31,7 +39,7 @@ pub(crate) struct Facts<'a> {
     pub index: Arc<Index<'a>>,
     calls: Calls,
     operations: Operations,
-    first: First,
+    first: FirstUses,
     locks: Locks,
     tracer: Tracer,
 }
@@ -42,7 +50,7 @@ impl<'a> Facts<'a> {
         let order = &index.calls;
         let calls = Calls::new(trace, options);
         let operations = Operations::new(trace, order);
-        let first = First::new(trace, order.by_start());
+        let first = FirstUses::new(trace, order.by_start());
         let locks = Locks::new(trace, order);
         let tracer = Tracer::new(trace);
         let mut facts = Facts { trace, slow: Vec::new(), index, calls, operations, first, locks, tracer };

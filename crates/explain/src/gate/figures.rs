@@ -144,7 +144,7 @@ impl<'a> OuterCalls<'a> {
                 outer.push(call);
             }
         }
-        let found = crate::places(trace, &outer);
+        let found = crate::facts::places::places(trace, &outer);
         let places = outer.iter().zip(found).filter_map(|(call, place)| Some((*call, place?))).collect();
         let mut lost = HashMap::<CallId, Vec<(Cause, Ns)>>::new();
         for loss in losses.iter().filter(|loss| loss.call.is_some() && loss.lost_ns > 0) {

@@ -1,6 +1,7 @@
 //! The rules that the gaps, in which the busiest engine was idle, are lost to.
 
 use super::host::Host;
+use super::late::Late;
 use super::queue::{Item, Queue};
 use super::slip::{AllSlips, Root, RootBehind, Slip, Waited, slips};
 use super::times::{Gap, Times};
@@ -25,8 +26,14 @@ const LEAST: Ns = 20_000;
 const LIBRARIES: [&str; 7] = ["cublas", "cudnn", "cufft", "cusparse", "cusolver", "curand", "nccl"];
 
 /// The losses of the gaps by rule, most time first.
-pub(super) fn account(trace: &Trace, queue: &Queue, times: &Times, host: &Host<'_>) -> Vec<LostOverlap> {
-    let (slips, waited) = slips(trace, queue, host);
+pub(super) fn account(
+    queue: &Queue,
+    times: &Times,
+    host: &Host<'_>,
+    late: &FxHashMap<u32, Late>,
+) -> Vec<LostOverlap> {
+    let (slips, waited) = slips(queue, host, late);
+    let trace = host.index.trace;
     let mut account = Account { trace, queue, host, rounds: rounds(queue), rules: Default::default() };
     let mut gaps = times.gaps.clone();
     account.fill(&mut gaps, &waited, times.busiest);

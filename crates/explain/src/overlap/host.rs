@@ -22,7 +22,7 @@ pub(super) struct Host<'a> {
 
 /// A call that made its thread wait.
 #[derive(Clone, Copy)]
-pub(super) struct Kept {
+pub(super) struct ThreadWait {
     pub call: CallId,
     pub start: Ns,
     pub end: Ns,
@@ -51,7 +51,7 @@ impl<'a> Host<'a> {
     }
 
     /// The wait that delayed a call: longer than all that the thread did since.
-    pub fn kept(&self, call: CallId) -> Option<Kept> {
+    pub fn kept(&self, call: CallId) -> Option<ThreadWait> {
         let waited = self.waited[call.some()?.index()].some()?;
         let (start, end) = (self.start(waited), self.end(waited));
         let since = self.start(call).saturating_sub(end);
@@ -59,7 +59,7 @@ impl<'a> Host<'a> {
             true => OverlapRule::PageableMemory,
             false => OverlapRule::Synchronization,
         };
-        (since <= end.saturating_sub(start)).then_some(Kept { call: waited, start, end, rule })
+        (since <= end.saturating_sub(start)).then_some(ThreadWait { call: waited, start, end, rule })
     }
 
     /// Whether the call copies pageable memory.

@@ -140,7 +140,8 @@ fn of_device<'a>(
     if overlap.missed_ns() > 0 && judged {
         let host = host();
         queue.issued(host);
-        overlap.lost = account(trace, &queue, &times, host);
+        let late = late::late(&host.index, device, &queue);
+        overlap.lost = account(&queue, &times, host, &late);
     }
     Some(overlap)
 }

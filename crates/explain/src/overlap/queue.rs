@@ -2,7 +2,7 @@
 
 use super::host::Host;
 use trace::{CallId, Ns, OpId, StreamId, Trace};
-use waits::{Ability, Engine, SIGNAL_TOGETHER};
+use waits::{Ability, Engine, done_before_signal};
 
 /// Half-open intervals that neither touch nor overlap, by start.
 pub(super) type Blocks = Vec<(Ns, Ns)>;
@@ -24,8 +24,6 @@ pub(super) struct Item {
     pub call: CallId,
     /// Start of that call, ns.
     pub issue: Option<Ns>,
-    /// The number of its batch: kernels that were issued back to back share one.
-    pub batch: u32,
     /// The time at which it was done, ns: before its recorded end if it signalled together with others.
     pub done: Ns,
 }
@@ -73,46 +71,12 @@ impl Queue {
             item.issue = item.call.some().map(|call| host.start(call));
         }
         self.next_issues = next_issues(&self.items);
-        self.batches();
-    }
-
-    /// Numbers kernels that were issued back to back.
-    fn batches(&mut self) {
-        let order = sorted((0..).zip(&self.items).map(|(at, item): (u32, _)| (item.issue, at)));
-        let order: Vec<u32> = order.into_iter().map(|(_, at)| at).collect();
-        let (mut batch, mut open) = (0, false);
-        for at in order.iter().copied() {
-            let item = &mut self.items[at as usize];
-            let kernel = item.engine == Engine::Compute;
-            batch += u32::from(!(kernel && open));
-            open = kernel;
-            item.batch = batch;
-        }
         if self.ability.signals_together() {
-            self.done_before_signal(&order);
-        }
-    }
-
-    /// Sets when kernels of several streams that were issued back to back and end together were done: when the next of them
-    /// began, because the GPU schedules blocks kernel by kernel.
-    fn done_before_signal(&mut self, order: &[u32]) {
-        let batches = order.chunk_by(|a, b| self.item(*a).batch == self.item(*b).batch);
-        let mut done = Vec::new();
-        for batch in batches.filter(|batch| batch.len() > 1) {
-            let mut batch = batch.to_vec();
-            batch.sort_by_key(|at| (self.item(*at).start, *at));
-            let last = batch.iter().map(|at| self.item(*at).end).max().unwrap_or_default();
-            for pair in batch.windows(2) {
-                let [kernel, next] = [pair[0], pair[1]].map(|at| self.item(at));
-                let together =
-                    last.saturating_sub(kernel.end) <= SIGNAL_TOGETHER && next.stream != kernel.stream;
-                if together && next.start > kernel.start {
-                    done.push((pair[0], next.start.min(kernel.end)));
-                }
-            }
-        }
-        for (at, time) in done {
-            self.items[at as usize].done = time;
+            let ops: Vec<OpId> = self.items.iter().map(|item| item.op).collect();
+            let done = done_before_signal(host.index.trace, &ops);
+            self.items
+                .iter_mut()
+                .for_each(|item| item.done = done.get(&item.op).map_or(item.end, |done| done.at));
         }
     }
 
@@ -136,23 +100,6 @@ impl Queue {
         let until = self.by_end.partition_point(|at| end(at) <= to);
         self.by_end[..until].iter().rev().copied().take_while(move |at| end(at) >= from)
     }
-
-    /// Items that start within `[from, to]`.
-    pub fn starting(&self, from: Ns, to: Ns) -> impl Iterator<Item = u32> + '_ {
-        let first = self.items.partition_point(|item| item.start < from);
-        (first as u32..)
-            .take_while(move |at| self.items.get(*at as usize).is_some_and(|item| item.start <= to))
-    }
-
-    /// Time for which a unit was idle within `[from, to)`, ns.
-    pub fn idle(&self, unit: usize, from: Ns, to: Ns) -> Ns {
-        let blocks = &self.units[unit];
-        let first = blocks.partition_point(|(_, end)| *end <= from);
-        let busy = blocks[first..].iter().take_while(|(start, _)| *start < to);
-        let busy = busy.map(|(start, end)| (*end).min(to).saturating_sub((*start).max(from)));
-        let busy = busy.fold(0, |sum: Ns, ns| sum.saturating_add(ns));
-        to.saturating_sub(from).saturating_sub(busy).max(0)
-    }
 }
 
 /// Sorts keys whose last part identifies the item: keys are cheaper to move than items. Traces have long sorted runs, which a stable
@@ -174,7 +121,6 @@ fn item(trace: &Trace, op: OpId) -> Item {
         before: None,
         call: CallId::NONE,
         issue: None,
-        batch: 0,
         done: ops.end[at],
     }
 }

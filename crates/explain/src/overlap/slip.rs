@@ -6,9 +6,10 @@
 
 use super::OverlapRule;
 use super::host::Host;
-use super::late::{Late, Lateness};
+use super::late::Late;
 use super::queue::{Item, Queue};
-use trace::{CallId, Ns, Trace};
+use rustc_hash::FxHashMap;
+use trace::{CallId, Ns};
 use waits::NEXT_OPERATION;
 
 /// Most time between the end of an operation and that of a synchronization that waited for it, ns; or a seventh of the
@@ -116,9 +117,8 @@ pub(super) struct Waited {
 }
 
 /// The slip of each item of a queue, and the items that waited although they were ready, both in the items' order.
-pub(super) fn slips(trace: &Trace, queue: &Queue, host: &Host<'_>) -> (AllSlips, Vec<Waited>) {
-    let lateness = Lateness::new(trace, queue);
-    let mut slips = Slips { queue, host, lateness, slips: AllSlips::new(queue.items.len()), last: [None; 3] };
+pub(super) fn slips(queue: &Queue, host: &Host<'_>, late: &FxHashMap<u32, Late>) -> (AllSlips, Vec<Waited>) {
+    let mut slips = Slips { queue, host, late, slips: AllSlips::new(queue.items.len()), last: [None; 3] };
     let mut waited = Vec::new();
     for (at, item) in (0..).zip(&queue.items) {
         let (slip, late) = slips.of(at, item);
@@ -137,7 +137,7 @@ pub(super) fn slips(trace: &Trace, queue: &Queue, host: &Host<'_>) -> (AllSlips,
 struct Slips<'a> {
     queue: &'a Queue,
     host: &'a Host<'a>,
-    lateness: Lateness<'a>,
+    late: &'a FxHashMap<u32, Late>,
     slips: AllSlips,
     /// For each unit, the item that ends last so far.
     last: [Option<u32>; 3],
@@ -194,8 +194,7 @@ impl Slips<'_> {
             return (Slip::NONE, None);
         };
         let bounds = Bounds { stream, asked, engine };
-        if let Some(late) = self.lateness.of(item, critical.until) {
-            let Late { rule, behind } = late;
+        if let Some(late @ Late { rule, behind }) = self.late.get(&at).copied() {
             let root = Root { late: at, behind: RootBehind::Item(behind) };
             let slip = critical.slip.add(rule, start.saturating_sub(critical.until), root);
             let waited = Waited { item: at, ready: critical.until, late };

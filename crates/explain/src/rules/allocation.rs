@@ -1,11 +1,11 @@
 //! `allocation`: allocating, pinning and freeing memory take time themselves.
 
-use crate::about::{About, Bound, Family, Nature, State, Statement};
+use crate::analysis::grounds::Grounds;
+use crate::analysis::parts::{Fact, Parts, Reason};
 use crate::facts::Facts;
-use crate::fixes::{PINNED_KEPT, POOL_ALLOCATOR};
-use crate::grounds::Grounds;
-use crate::parts::{Fact, Parts, Reason};
-use crate::sentence::sentence;
+use crate::result::sentence::sentence;
+use crate::rules::about::{About, Bound, Family, Nature, State, Statement};
+use crate::rules::fixes::{PINNED_KEPT, POOL_ALLOCATOR};
 use crate::{Cause, Confidence, Evidence};
 use trace::CallId;
 use waits::Class;

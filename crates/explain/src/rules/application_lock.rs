@@ -2,9 +2,9 @@
 
 use super::driver_lock::Situation;
 use crate::Evidence;
-use crate::about::{About, Bound, Family, Nature, State, Statement};
-use crate::fixes::POOL_ALLOCATOR;
-use crate::grounds::Grounds;
+use crate::analysis::grounds::Grounds;
+use crate::rules::about::{About, Bound, Family, Nature, State, Statement};
+use crate::rules::fixes::POOL_ALLOCATOR;
 
 pub(super) static ABOUT: About = About {
     meaning: "a thread waits for a lock of a library above the driver",

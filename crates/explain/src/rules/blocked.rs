@@ -1,7 +1,7 @@
 //! `blocked`: threads sleep in system calls.
 
 use crate::Evidence;
-use crate::about::{About, Bound, Family, Nature, State};
+use crate::rules::about::{About, Bound, Family, Nature, State};
 
 pub(super) static ABOUT: About = About {
     meaning: "a thread sleeps in a system call: a timer, input or output, or a futex of unknown purpose",

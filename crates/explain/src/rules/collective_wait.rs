@@ -2,7 +2,7 @@
 //! host, the account has the reason, and not this cause.
 
 use crate::Evidence;
-use crate::about::{About, Bound, Family, Nature, State};
+use crate::rules::about::{About, Bound, Family, Nature, State};
 
 pub(super) static ABOUT: About = About {
     meaning: "a collective's kernel waits for another rank, whose GPU worked longer or began later",

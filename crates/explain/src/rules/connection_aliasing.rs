@@ -1,7 +1,7 @@
 //! `connection-aliasing`: a kernel waits for another stream's kernel in the same hardware queue.
 
-use crate::about::{About, Bound, Family, Nature, State};
-use crate::forms::forms;
+use crate::rules::about::{About, Bound, Family, Nature, State};
+use crate::rules::forms::forms;
 use crate::{At, Evidence, Fix};
 
 const MORE_CONNECTIONS: Fix = Fix {

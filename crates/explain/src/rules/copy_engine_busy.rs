@@ -1,9 +1,9 @@
 //! `copy-engine-busy`: a copy waits for another stream's copy that uses its engine.
 
-use crate::about::{About, Bound, Family, Nature, State, Statement};
+use crate::analysis::grounds::Grounds;
 use crate::facts::{CopyFacts, Facts};
-use crate::forms::forms;
-use crate::grounds::Grounds;
+use crate::rules::about::{About, Bound, Family, Nature, State, Statement};
+use crate::rules::forms::forms;
 use crate::{At, Evidence, Fix};
 use trace::OpId;
 

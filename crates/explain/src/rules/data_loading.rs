@@ -1,8 +1,8 @@
 //! `data-loading`: the next batch is not there.
 
 use crate::Evidence;
-use crate::about::{About, Bound, Family, Nature, State};
-use crate::forms::forms;
+use crate::rules::about::{About, Bound, Family, Nature, State};
+use crate::rules::forms::forms;
 use crate::{At, Fix};
 
 pub(super) static ABOUT: About = About {

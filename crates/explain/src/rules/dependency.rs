@@ -1,7 +1,7 @@
 //! `dependency`: operations wait for something beside their GPU.
 
 use crate::Evidence;
-use crate::about::{About, Bound, Family, Nature, State};
+use crate::rules::about::{About, Bound, Family, Nature, State};
 
 pub(super) static ABOUT: About = About {
     meaning: "an operation was asked for, and waited while its GPU was idle: for an event, a host function, another GPU",

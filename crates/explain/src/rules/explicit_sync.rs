@@ -1,10 +1,10 @@
 //! `explicit-sync`: the program asked to wait.
 
-use crate::about::{About, Bound, Family, Nature, State, Statement};
+use crate::analysis::grounds::Grounds;
+use crate::analysis::parts::{Fact, Parts, Reason};
 use crate::facts::Facts;
-use crate::grounds::Grounds;
-use crate::parts::{Fact, Parts, Reason};
-use crate::sentence::sentence;
+use crate::result::sentence::sentence;
+use crate::rules::about::{About, Bound, Family, Nature, State, Statement};
 use crate::{Cause, Confidence, Evidence, Piece, Sentence};
 use trace::{CallId, CopyKind, Ns, OpKind, StreamId};
 use waits::Class;

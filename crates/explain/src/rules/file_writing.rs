@@ -1,8 +1,8 @@
 //! `file-writing`: files are written.
 
 use crate::Evidence;
-use crate::about::{About, Bound, Family, Nature, State};
-use crate::forms::forms;
+use crate::rules::about::{About, Bound, Family, Nature, State};
+use crate::rules::forms::forms;
 use crate::{At, Fix};
 
 pub(super) static ABOUT: About = About {

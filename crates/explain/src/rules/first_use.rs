@@ -1,12 +1,12 @@
 //! `first-use`: contexts, modules and functions are set up when they are first needed.
 
 use super::{Holders, profiler_overhead};
-use crate::about::{About, Bound, Family, Nature, State, Statement};
+use crate::analysis::grounds::Grounds;
+use crate::analysis::parts::{Fact, Parts, Reason};
 use crate::facts::Facts;
-use crate::fixes::EAGER_LOADING;
-use crate::grounds::Grounds;
-use crate::parts::{Fact, Parts, Reason};
-use crate::sentence::sentence;
+use crate::result::sentence::sentence;
+use crate::rules::about::{About, Bound, Family, Nature, State, Statement};
+use crate::rules::fixes::EAGER_LOADING;
 use crate::{Cause, Confidence, Evidence, Piece, Sentence};
 use trace::{CallId, Ns};
 use waits::{Class, makes_context};

@@ -1,7 +1,7 @@
 //! `gil`: threads take turns at Python's lock.
 
-use crate::about::{About, Bound, Family, Nature, State};
-use crate::forms::forms;
+use crate::rules::about::{About, Bound, Family, Nature, State};
+use crate::rules::forms::forms;
 use crate::{At, Evidence, Fix};
 
 pub(super) static ABOUT: About = About {

@@ -1,7 +1,7 @@
 //! `gpu-full`: a kernel waits because others leave no room.
 
 use crate::Evidence;
-use crate::about::{About, Bound, Family, Nature, State};
+use crate::rules::about::{About, Bound, Family, Nature, State};
 
 pub(super) static ABOUT: About = About {
     meaning: "a kernel that is ready waits because running kernels fill the GPU (estimated from their grids)",

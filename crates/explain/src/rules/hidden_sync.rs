@@ -1,11 +1,11 @@
 //! `hidden-sync`: a call that looks asynchronous waits for earlier work of the GPU.
 
-use crate::about::{About, Bound, Family, Nature, State, Statement};
-use crate::fixes::PINNED_REUSED;
-use crate::forms::forms;
-use crate::grounds::Grounds;
-use crate::parts::Fact;
-use crate::sentence::sentence;
+use crate::analysis::grounds::Grounds;
+use crate::analysis::parts::Fact;
+use crate::result::sentence::sentence;
+use crate::rules::about::{About, Bound, Family, Nature, State, Statement};
+use crate::rules::fixes::PINNED_REUSED;
+use crate::rules::forms::forms;
 use crate::{At, Evidence, Fix, Sentence};
 use trace::CallId;
 

@@ -1,8 +1,8 @@
 //! `host-code`: threads run code outside CUDA calls: the program's own, or a library's.
 
 use crate::Evidence;
-use crate::about::{About, Bound, Family, Nature, State};
-use crate::fixes::FOREACH;
+use crate::rules::about::{About, Bound, Family, Nature, State};
+use crate::rules::fixes::FOREACH;
 
 pub(super) static ABOUT: About = About {
     meaning: "a thread runs code of the program's or of a library, outside CUDA calls",

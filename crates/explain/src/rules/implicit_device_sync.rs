@@ -1,10 +1,10 @@
 //! `implicit-device-sync`: freeing, unpinning and unloading wait for the device.
 
-use crate::about::{About, Bound, Family, Nature, State, Statement};
+use crate::analysis::grounds::Grounds;
+use crate::analysis::parts::{Fact, Parts, Reason};
 use crate::facts::Facts;
-use crate::fixes::POOL_ALLOCATOR;
-use crate::grounds::Grounds;
-use crate::parts::{Fact, Parts, Reason};
+use crate::rules::about::{About, Bound, Family, Nature, State, Statement};
+use crate::rules::fixes::POOL_ALLOCATOR;
 use crate::{Cause, Confidence, Evidence};
 use trace::{CallId, Ns, OpId};
 use waits::Class;

@@ -2,7 +2,7 @@
 
 use super::copy_engine_busy::ISSUE_ORDER;
 use crate::Evidence;
-use crate::about::{About, Bound, Family, Nature, State};
+use crate::rules::about::{About, Bound, Family, Nature, State};
 
 pub(super) static ABOUT: About = About {
     meaning: "before compute capability 3.5: an operation that is ready waits for one that was issued before it and is not",

@@ -1,9 +1,9 @@
 //! `kernel-build`: kernels are built while the program runs.
 
 use crate::Evidence;
-use crate::about::{About, Bound, Family, Nature, State};
-use crate::fixes::EAGER_LOADING;
-use crate::forms::forms;
+use crate::rules::about::{About, Bound, Family, Nature, State};
+use crate::rules::fixes::EAGER_LOADING;
+use crate::rules::forms::forms;
 use crate::{At, Fix};
 use trace::Ns;
 

@@ -1,8 +1,8 @@
 //! `launch-latency`: the time from a launch to its start.
 
 use crate::Evidence;
-use crate::about::{About, Bound, Family, Nature, State};
-use crate::fixes::GRAPH;
+use crate::rules::about::{About, Bound, Family, Nature, State};
+use crate::rules::fixes::GRAPH;
 
 pub(super) static ABOUT: About = About {
     meaning: "from the return of the call that asked for an operation to its start on an idle GPU",

@@ -1,7 +1,7 @@
 //! `lock`: threads wait for each other outside CUDA.
 
 use crate::Evidence;
-use crate::about::{About, Bound, Family, Nature, State};
+use crate::rules::about::{About, Bound, Family, Nature, State};
 
 pub(super) static ABOUT: About = About {
     meaning: "a thread waits for a lock, a queue or another thread of the program",

@@ -3,6 +3,7 @@
 //! To add a cause: write `rules/NAME.rs`, declare it as a module, in `cause.rs` and in [`Cause::about`], and add its passes to `passes.rs`. Tests say what else
 //! lacks it: the schema of `explain`, the Python package's families, a trace that shows it, cases.
 
+pub(crate) mod about;
 pub(crate) mod allocation;
 pub(crate) mod application_lock;
 pub(crate) mod blocked;
@@ -16,6 +17,8 @@ pub(crate) mod explicit_sync;
 pub(crate) mod feeding;
 pub(crate) mod file_writing;
 pub(crate) mod first_use;
+pub(crate) mod fixes;
+pub(crate) mod forms;
 pub(crate) mod garbage_collection;
 pub(crate) mod gil;
 pub(crate) mod gpu_full;
@@ -33,13 +36,14 @@ pub(crate) mod own_work;
 pub(crate) mod page_faults;
 pub(crate) mod pageable_order;
 pub(crate) mod pageable_staging;
+pub(crate) mod passes;
 pub(crate) mod profiler_overhead;
 pub(crate) mod queue_full;
 pub(crate) mod start_up;
 pub(crate) mod time_slicing;
 pub(crate) mod unexplained;
 
-use crate::about::About;
+use crate::rules::about::About;
 pub(crate) use driver_lock::Holders;
 use waits::Cause;
 

@@ -1,6 +1,6 @@
 //! `no-cpu`: threads are ready and have no processor.
 
-use crate::about::{About, Bound, Family, Nature, State};
+use crate::rules::about::{About, Bound, Family, Nature, State};
 use crate::{At, Evidence, Fix};
 
 pub(super) static ABOUT: About = About {

@@ -1,7 +1,7 @@
 //! `no-demand`: threads wait for what comes from outside.
 
 use crate::Evidence;
-use crate::about::{About, Bound, Family, Nature, State};
+use crate::rules::about::{About, Bound, Family, Nature, State};
 
 pub(super) static ABOUT: About = About {
     meaning: "a thread waits for what comes from outside the program: a connection, a request, an answer",

@@ -1,7 +1,7 @@
 //! `not-recorded`: the trace does not say.
 
 use crate::Evidence;
-use crate::about::{About, Bound, Family, Nature, State};
+use crate::rules::about::{About, Bound, Family, Nature, State};
 
 pub(super) static ABOUT: About = About {
     meaning: "the trace does not say what the thread did",

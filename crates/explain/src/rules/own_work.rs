@@ -1,8 +1,8 @@
 //! `own-work`: what calls cost when nothing is in their way.
 
 use crate::Evidence;
-use crate::about::{About, Bound, Family, Nature, State};
-use crate::fixes::{FOREACH, GRAPH};
+use crate::rules::about::{About, Bound, Family, Nature, State};
+use crate::rules::fixes::{FOREACH, GRAPH};
 
 pub(super) static ABOUT: About = About {
     meaning: "what a call costs when nothing is in its way",

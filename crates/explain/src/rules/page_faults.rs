@@ -1,11 +1,11 @@
 //! `page-faults`: a copy writes to host memory that was never touched.
 
-use crate::about::{About, Bound, Family, Nature, State, Statement};
+use crate::analysis::grounds::Grounds;
+use crate::analysis::parts::{Fact, Reason};
 use crate::facts::{CopyFacts, RATED_BYTES, rate};
-use crate::forms::PINNED;
-use crate::grounds::Grounds;
-use crate::parts::{Fact, Reason};
-use crate::sentence::sentence;
+use crate::result::sentence::sentence;
+use crate::rules::about::{About, Bound, Family, Nature, State, Statement};
+use crate::rules::forms::PINNED;
 use crate::{At, Cause, Confidence, Evidence, Fix};
 use trace::MemoryKind;
 

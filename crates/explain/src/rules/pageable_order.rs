@@ -1,10 +1,10 @@
 //! `pageable-order`: a pageable copy waits for another thread's pageable copy, even in another stream.
 
-use crate::about::{About, Bound, Family, Nature, State, Statement};
+use crate::analysis::grounds::Grounds;
 use crate::facts::Facts;
-use crate::fixes::PINNED_REUSED;
-use crate::forms::forms;
-use crate::grounds::Grounds;
+use crate::rules::about::{About, Bound, Family, Nature, State, Statement};
+use crate::rules::fixes::PINNED_REUSED;
+use crate::rules::forms::forms;
 use crate::{At, Class, Evidence, Fix};
 use trace::CallId;
 

@@ -1,12 +1,12 @@
 //! `pageable-staging`: a copy of pageable memory takes longer because it goes through the driver's staging buffers.
 
 use super::page_faults;
-use crate::about::{About, Bound, Family, Nature, State, Statement};
+use crate::analysis::grounds::Grounds;
+use crate::analysis::parts::{Fact, Reason};
 use crate::facts::CopyFacts;
-use crate::fixes::PINNED_REUSED;
-use crate::grounds::Grounds;
-use crate::parts::{Fact, Reason};
-use crate::sentence::sentence;
+use crate::result::sentence::sentence;
+use crate::rules::about::{About, Bound, Family, Nature, State, Statement};
+use crate::rules::fixes::PINNED_REUSED;
 use crate::{Cause, Confidence, Evidence};
 
 pub(super) static ABOUT: About = About {

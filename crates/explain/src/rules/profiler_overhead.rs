@@ -1,10 +1,10 @@
 //! `profiler-overhead`: the tracer requests or flushes its own buffers.
 
-use crate::about::{About, Bound, Family, Nature, State, Statement};
+use crate::analysis::grounds::Grounds;
+use crate::analysis::parts::{Fact, Parts, Reason};
 use crate::facts::Facts;
-use crate::grounds::Grounds;
-use crate::parts::{Fact, Parts, Reason};
-use crate::sentence::sentence;
+use crate::result::sentence::sentence;
+use crate::rules::about::{About, Bound, Family, Nature, State, Statement};
 use crate::{Cause, Confidence, Evidence, Sentence};
 use trace::{CallId, Ns, RangeId};
 use waits::Class;

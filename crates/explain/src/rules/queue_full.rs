@@ -1,11 +1,11 @@
 //! `queue-full`: a launch waits because its stream has too many pending launches.
 
-use crate::about::{About, Bound, Family, Nature, State, Statement};
+use crate::analysis::grounds::Grounds;
+use crate::analysis::parts::{Fact, Parts, Reason};
 use crate::facts::{Facts, Pending};
-use crate::fixes::GRAPH;
-use crate::grounds::Grounds;
-use crate::parts::{Fact, Parts, Reason};
-use crate::sentence::sentence;
+use crate::result::sentence::sentence;
+use crate::rules::about::{About, Bound, Family, Nature, State, Statement};
+use crate::rules::fixes::GRAPH;
 use crate::{Cause, Confidence, Evidence, Piece, Sentence};
 use trace::CallId;
 

@@ -1,7 +1,7 @@
 //! `start-up`: the time to the first operation.
 
 use crate::Evidence;
-use crate::about::{About, Bound, Family, Nature, State};
+use crate::rules::about::{About, Bound, Family, Nature, State};
 
 pub(super) static ABOUT: About = About {
     meaning: "from the program's first CUDA call to the GPU's first operation",

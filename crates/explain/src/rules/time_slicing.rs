@@ -1,7 +1,7 @@
 //! `time-slicing`: a kernel waits for the turn of its context.
 
-use crate::about::{About, Bound, Family, Nature, State};
-use crate::forms::forms;
+use crate::rules::about::{About, Bound, Family, Nature, State};
+use crate::rules::forms::forms;
 use crate::{At, Evidence, Fix};
 
 const MPS: Fix = Fix {

@@ -1,9 +1,9 @@
 //! `unexplained`: time that no rule explains.
 
-use crate::about::{About, Bound, Family, Nature, State, Statement};
-use crate::grounds::Grounds;
-use crate::parts::{Fact, Reason};
-use crate::sentence::sentence;
+use crate::analysis::grounds::Grounds;
+use crate::analysis::parts::{Fact, Reason};
+use crate::result::sentence::sentence;
+use crate::rules::about::{About, Bound, Family, Nature, State, Statement};
 use crate::{Cause, Confidence, Evidence};
 
 pub(super) static ABOUT: About = About {

@@ -148,7 +148,7 @@ pub(super) struct Perfetto<W> {
     group_uuids: Vec<u64>,
     /// The track of the last thread.
     thread_uuid: u64,
-    known: Known,
+    known: InternedNames,
     packet: Message,
     event: Message,
     interned: Message,
@@ -156,7 +156,7 @@ pub(super) struct Perfetto<W> {
 }
 
 /// The last sequence that interned each name.
-struct Known {
+struct InternedNames {
     categories: [u64; Category::COUNT],
     keys: [u64; Key::COUNT],
     names: Vec<u64>,
@@ -172,7 +172,7 @@ impl<W: Write> Perfetto<W> {
             uuids: 0,
             group_uuids: Vec::new(),
             thread_uuid: 0,
-            known: Known {
+            known: InternedNames {
                 categories: [0; Category::COUNT],
                 keys: [0; Key::COUNT],
                 names: Vec::new(),

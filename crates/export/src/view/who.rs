@@ -125,7 +125,7 @@ impl Who {
     fn add_streams(&mut self, trace: &Trace) {
         let groups: Vec<usize> = trace.devices.ids().map(|device| self.add_device(trace, device)).collect();
         self.add_engines(trace, &groups);
-        let beside = Beside::new(trace);
+        let beside = Siblings::new(trace);
         let mut nowhere = None;
         let mut unknown = |who: &mut Who| *nowhere.get_or_insert_with(|| who.add_group("GPU", MADE_UP));
         for id in trace.streams.ids() {
@@ -211,14 +211,14 @@ fn number(taken: &mut HashSet<i64>, wanted: i64) -> i64 {
 
 /// The properties that distinguish the streams of one device.
 #[derive(Default)]
-struct Beside {
+struct Siblings {
     processes: HashMap<DeviceId, HashSet<ProcessId>>,
     contexts: HashMap<(DeviceId, ProcessId), usize>,
 }
 
-impl Beside {
-    fn new(trace: &Trace) -> Beside {
-        let mut beside = Beside::default();
+impl Siblings {
+    fn new(trace: &Trace) -> Siblings {
+        let mut beside = Siblings::default();
         for context in trace.contexts.ids().map(|context| trace.contexts.row(context)) {
             beside.processes.entry(context.device).or_default().insert(context.process);
             *beside.contexts.entry((context.device, context.process)).or_default() += 1;

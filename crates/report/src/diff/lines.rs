@@ -3,7 +3,7 @@
 use crate::escape::visible;
 use crate::{explanation, place, steps, units};
 use explain::diff::{
-    AccountChange, Change, Diff, FindingChange, FindingState, GpuChange, Row, ThreadsChange, What,
+    AccountChange, Change, Diff, FindingChange, FindingState, GpuChange, Row, Subject, ThreadsChange,
 };
 use explain::{AccountPart, Place};
 use trace::Ns;
@@ -116,8 +116,8 @@ fn split(rows: &[Row], all: bool) -> (Vec<&Row>, (u64, Ns)) {
 
 fn row(row: &Row) -> Line {
     let of = |place: Option<Place>| match row.what {
-        What::Busy | What::Idle => String::new(),
-        What::Cause(cause) => {
+        Subject::Busy | Subject::Idle => String::new(),
+        Subject::Cause(cause) => {
             let (places, calls) = (place.into_iter().collect(), vec![row.call.clone()]);
             let part = AccountPart { cause, ns: 0, places, calls, finding: None, spent: Vec::new() };
             visible(&place::of_part(&part)).into_owned()

@@ -32,7 +32,7 @@ pub fn loops(
     endings: &[Signal],
 ) -> Vec<(Signal, Rounds)> {
     let mut told: FxHashSet<ThreadId> = endings.iter().map(|of| of.waiter).collect();
-    let met = Met::of(trace, signals, lasts);
+    let met = Meetings::of(trace, signals, lasts);
     let mut loops = Vec::new();
     for last in lasts {
         let (thread, by, at) = (last.by, last.waiter, last.start);
@@ -44,7 +44,8 @@ pub fn loops(
         let calls = order.of_thread(thread);
         let last_call = calls.last().map(|call| trace.calls.end[call.index()]);
         let found = left(trace, calls, at).or_else(|| ran_until(&lives[&thread], last_call, at));
-        let Some(Left { left, rounds, .. }) = found.filter(|found| !met.any(thread, found.since, at)) else {
+        let Some(LoopExit { left, rounds, .. }) = found.filter(|found| !met.any(thread, found.since, at))
+        else {
             continue;
         };
         told.insert(thread);
@@ -55,7 +56,7 @@ pub fn loops(
 }
 
 /// A loop that a thread left.
-struct Left {
+struct LoopExit {
     /// Since when it did the same, at least, ns.
     since: Ns,
     /// When it left.
@@ -64,17 +65,17 @@ struct Left {
 }
 
 /// When threads met others: waited for them, or ended their waits.
-struct Met {
+struct Meetings {
     moments: FxHashMap<ThreadId, Vec<Ns>>,
     /// When each one's waits ended.
     ends: FxHashMap<ThreadId, Vec<Ns>>,
 }
 
-impl Met {
+impl Meetings {
     /// Of the threads of `lasts`, besides those waits.
-    fn of(trace: &Trace, signals: &[Signal], lasts: &[&Signal]) -> Met {
+    fn of(trace: &Trace, signals: &[Signal], lasts: &[&Signal]) -> Meetings {
         let none = |of: fn(&Signal) -> ThreadId| lasts.iter().map(|last| (of(last), Vec::new())).collect();
-        let mut met = Met { moments: none(|last| last.by), ends: none(|last| last.waiter) };
+        let mut met = Meetings { moments: none(|last| last.by), ends: none(|last| last.waiter) };
         for signal in signals.iter().filter(|signal| signal.is_for_a_thread(trace)) {
             if let Some(ends) = met.ends.get_mut(&signal.waiter) {
                 ends.push(signal.end);
@@ -100,16 +101,16 @@ impl Met {
 }
 
 /// The loop of a thread that ran for most of its life, for the second half of it without calls, and ended soon after a moment.
-fn ran_until(life: &Life, last_call: Option<Ns>, at: Ns) -> Option<Left> {
+fn ran_until(life: &Life, last_call: Option<Ns>, at: Ns) -> Option<LoopExit> {
     let all = life.end - life.start?;
     let (since, from) = (life.end - all / 2, last_call.unwrap_or(Ns::MIN));
     let is_soon = (life.end - at) * ROUNDS as Ns <= all;
-    let left = Left { since, left: at, rounds: Rounds::Within(from, at) };
+    let left = LoopExit { since, left: at, rounds: Rounds::Within(from, at) };
     (2 * life.running > all && is_soon && from <= since).then_some(left)
 }
 
 /// The loop of a thread's calls that it left with the round in which it was at a moment.
-fn left(trace: &Trace, calls: &[CallId], at: Ns) -> Option<Left> {
+fn left(trace: &Trace, calls: &[CallId], at: Ns) -> Option<LoopExit> {
     let (starts, ends) = (&trace.calls.start, &trace.calls.end);
     let begun = calls.partition_point(|call| starts[call.index()] < at);
     let names: Vec<Sym> = calls.iter().map(|call| trace.calls.name[call.index()]).collect();
@@ -120,7 +121,7 @@ fn left(trace: &Trace, calls: &[CallId], at: Ns) -> Option<Left> {
     let mut rounds: Vec<CallId> = ends_of_rounds.map(|at| calls[at]).collect();
     rounds.reverse();
     let (since, left) = (starts[calls[first].index()], ends[calls[last].index()]);
-    (goes_on <= period).then_some(Left { since, left, rounds: Rounds::After(rounds) })
+    (goes_on <= period).then_some(LoopExit { since, left, rounds: Rounds::After(rounds) })
 }
 
 /// The shortest sequence that the names end with at least [`ROUNDS`] times, and how many names these are.

@@ -6,10 +6,10 @@ use super::grounds::Grounds;
 use super::launches::{Events, Launches, asked};
 use super::order::{Defaults, Queues, Step};
 use super::room::Room;
-use super::signalled_together::done_before_signal;
+use super::signalled_together::{Done, done_before_signal};
 use super::turns::Turns;
 use crate::cause::Cause;
-use crate::constants::{LAUNCH, NEXT_OPERATION};
+use crate::constants::{HARDWARE_QUEUES, LAUNCH, NEXT_OPERATION};
 use crate::engine::{Ability, Engine};
 use crate::index::Index;
 use rustc_hash::FxHashMap;
@@ -110,7 +110,7 @@ pub struct OperationWaits<'a> {
     defaults: Defaults,
     events: Events,
     /// Kernels that were done before their recorded end.
-    done: FxHashMap<OpId, Ns>,
+    done: FxHashMap<OpId, Done>,
     last: Vec<Option<Last>>,
     /// The last two operations of each stream: the last one may still run.
     recent: Recent,
@@ -284,18 +284,18 @@ impl<'a> OperationWaits<'a> {
 
     /// The times at which a kernel's context had no turn, or other kernels left no room.
     fn no_room(&self, of: &Starting, ready: Ns, blocked: &mut Vec<Piece>) {
-        let (mut now, mut behind) = (ready, OpId::NONE);
         if self.turns.are_taken() {
+            let (mut now, mut behind) = (ready, OpId::NONE);
             for turn in self.turns.within(ready, of.start) {
                 if turn.context == of.context {
-                    self.away((now, turn.from), behind, blocked);
+                    self.away(of, (now, turn.from), behind, blocked);
                     self.full((turn.from.max(now), turn.until.min(of.start)), blocked);
                     (now, behind) = (turn.until.max(now), OpId::NONE);
                 } else {
                     behind = turn.first;
                 }
             }
-            self.away((now, of.start), behind, blocked);
+            self.away(of, (now, of.start), behind, blocked);
         } else {
             self.full((ready, of.start), blocked);
         }
@@ -308,12 +308,14 @@ impl<'a> OperationWaits<'a> {
         }
     }
 
-    /// Another context has its turn: whose kernels may leave room, or not.
-    fn away(&self, (from, to): (Ns, Ns), behind: OpId, blocked: &mut Vec<Piece>) {
+    /// Another context has its turn: whose kernels may leave room, or not. `behind` is the first of them; `NONE` if none ran meanwhile.
+    fn away(&self, of: &Starting, (from, to): (Ns, Ns), behind: OpId, blocked: &mut Vec<Piece>) {
         // A switch on demand takes long, even if no other context's kernel ran meanwhile.
         if behind.is_none() && to - from <= LATENCY {
             return;
         }
+        let before = self.turns.before(from).filter(|turn| turn.context != of.context);
+        let behind = behind.some().or(before.map(|turn| turn.first)).unwrap_or(OpId::NONE);
         let mut now = from;
         let mut piece = |from: Ns, to: Ns, room: bool| {
             if from < to {
@@ -329,7 +331,7 @@ impl<'a> OperationWaits<'a> {
     }
 
     /// Waits of an operation by some order; at each moment the first one counts.
-    fn steps(&self, of: &Starting, ready: &Ready) -> [Option<Step>; 5] {
+    fn steps(&self, of: &Starting, ready: &Ready) -> [Option<Step>; 6] {
         let trace = self.index.trace;
         // What ends before the launch could have arrived delays nothing.
         let since = ready.at.max(ready.latency);
@@ -340,7 +342,7 @@ impl<'a> OperationWaits<'a> {
             from: Ns::MIN,
             until: last.end,
             cause: Cause::IssueOrder,
-            behind: self.kernel.map_or(OpId::NONE, |kernel| kernel.op),
+            behind: self.done.get(&last.op).map_or(OpId::NONE, |done| done.last),
         });
         [
             signal,
@@ -348,6 +350,7 @@ impl<'a> OperationWaits<'a> {
             self.queues.before(trace, of.op).filter(|_| of.is_kernel).filter(near),
             self.issued_before(of, ready),
             self.ended_before(of, ready),
+            self.started_with(of, ready),
         ]
     }
 
@@ -365,12 +368,46 @@ impl<'a> OperationWaits<'a> {
     }
 
     /// The kernel whose end let a kernel start that had been issued later, although there was room: the next kernel of
-    /// another stream was ready then, and started first.
+    /// another stream was ready then, and started first. Where kernels signal together, the kernel whose end let start what comes after
+    /// another one in its stream.
     fn ended_before(&self, of: &Starting, ready: &Ready) -> Option<Step> {
-        let (end, op) = self.ended.filter(|(end, _)| of.is_kernel && of.start - end <= NEXT_OPERATION)?;
+        let is_after_kernel = || {
+            let last = self.last[of.stream.index()].map(|last| self.index.trace.ops.kind[last.op.index()]);
+            self.ability.signals_together() && last == Some(OpKind::Kernel)
+        };
+        let is_next = |end: Ns| of.start - end <= NEXT_OPERATION && (of.is_kernel || is_after_kernel());
+        let (end, op) = self.ended.filter(|(end, _)| is_next(*end))?;
         let since = ready.at.max(ready.latency);
         let is_before = since < end && self.issue(op) < self.issue(of.op);
         is_before.then_some(Step { from: since, until: end, cause: Cause::IssueOrder, behind: op })
+    }
+
+    /// The kernel of another stream with whose start a kernel started that had been ready longer, while more streams had work than there
+    /// are hardware queues: of such streams it is unknown which share one.
+    fn started_with(&self, of: &Starting, ready: &Ready) -> Option<Step> {
+        let head = self.kernel.filter(|_| of.is_kernel && self.ability.has_hyper_q())?;
+        let (trace, since) = (self.index.trace, ready.at.max(ready.latency));
+        let stream = trace.ops.stream[head.op.index()];
+        let is_head = of.start - head.start <= NEXT_OPERATION
+            && stream != of.stream
+            && trace.context_of_stream(stream) == of.context
+            && since < head.freed
+            && self.issue(head.op) < self.issue(of.op);
+        let is_shared = is_head && self.streams_with_work(of.context, ready.at) > HARDWARE_QUEUES;
+        let (until, cause) = (head.start, Cause::ConnectionAliasing);
+        is_shared.then_some(Step { from: since, until, cause, behind: head.op })
+    }
+
+    /// Number of streams of a context with an operation that was asked for and not done at a moment.
+    fn streams_with_work(&self, context: ContextId, at: Ns) -> usize {
+        let trace = self.index.trace;
+        let has_work = |stream: &StreamId| {
+            let ops = self.index.in_stream(*stream);
+            let next = ops.partition_point(|op| trace.ops.end[op.index()] <= at);
+            ops.get(next).is_some_and(|op| self.issue(*op).is_some_and(|issue| issue <= at))
+        };
+        let streams = trace.streams.ids().filter(|stream| trace.context_of_stream(*stream) == context);
+        streams.filter(has_work).count()
     }
 
     /// When an operation was asked for.
@@ -379,7 +416,7 @@ impl<'a> OperationWaits<'a> {
     }
 
     /// Divides a time in which an operation's engine could have run it.
-    fn free(&mut self, of: &Starting, steps: &[Option<Step>; 5], (mut now, to): (Ns, Ns)) {
+    fn free(&mut self, of: &Starting, steps: &[Option<Step>; 6], (mut now, to): (Ns, Ns)) {
         let room = self.room_known || !of.is_kernel;
         for Step { from, until, cause, behind } in steps.iter().flatten() {
             let until = (*until).min(to);
@@ -444,7 +481,7 @@ impl<'a> OperationWaits<'a> {
     fn pass(&mut self, of: &Starting, freed: Ns) {
         let Starting { op, start, end, stream, .. } = *of;
         let trace = self.index.trace;
-        let done = self.done.get(&op).copied().unwrap_or(end);
+        let done = self.done.get(&op).map_or(end, |done| done.at);
         self.last[stream.index()] = Some(Last { op, end, done });
         self.recent.add(stream, op);
         self.defaults.start(trace, stream, op, end);
@@ -466,21 +503,28 @@ impl<'a> OperationWaits<'a> {
     }
 }
 
-/// The time that a launch into an idle device takes to start once its call returned, ns: the 10th percentile of those that ended a
-/// time in which it did no work. `work` has the device's operations and when they work, by start.
-pub fn launch_floor(trace: &Trace, work: impl Iterator<Item = (OpId, Ns, Ns)>) -> Ns {
-    let mut done = Ns::MIN;
-    let latency = |(op, start, end): (OpId, Ns, Ns)| {
-        let is_idle = done < start;
-        done = done.max(end);
-        let call = trace.ops.call[op.index()].some().filter(|_| is_idle)?;
+/// The time that a launch into an idle device takes to start once its call returned, ns: the 10th percentile of operations that each
+/// started when the device was idle.
+pub fn launch_floor(trace: &Trace, started: impl Iterator<Item = OpId>) -> Ns {
+    let latency = |op: OpId| {
+        let call = trace.ops.call[op.index()].some()?;
         let took = trace.ops.start[op.index()] - trace.calls.end[call.index()];
         (took > 0).then_some(took)
     };
-    let mut latencies: Vec<Ns> = work.filter_map(latency).collect();
+    let mut latencies: Vec<Ns> = started.filter_map(latency).collect();
     if latencies.is_empty() {
         return 0;
     }
     let tenth = latencies.len() / 10;
     *latencies.select_nth_unstable(tenth).1
+}
+
+/// The operations of a device, by start, that started when it ran nothing.
+pub fn started_idle(trace: &Trace, ops: &[OpId]) -> impl Iterator<Item = OpId> {
+    let mut done = Ns::MIN;
+    ops.iter().copied().filter(move |op| {
+        let is_idle = done < trace.ops.start[op.index()];
+        done = done.max(trace.ops.end[op.index()]);
+        is_idle
+    })
 }

@@ -8,7 +8,7 @@ use trace::{Argument, CallId, Ns, OpId, StreamId, Sym, SyncKind};
 
 /// The moment from which on an operation was asked for.
 #[derive(Clone, Copy)]
-pub(super) struct Asked {
+pub(super) struct Issue {
     pub at: Ns,
     /// Whether its call still ran when it started: then it may have been issued later.
     pub in_call: bool,
@@ -16,16 +16,16 @@ pub(super) struct Asked {
 
 /// When an operation was asked for: its call returned, or, if the call waits for it, the call had the last lock that it
 /// waited for. `None` if no call is known.
-pub(super) fn asked(index: &Index<'_>, op: OpId) -> Option<Asked> {
+pub(super) fn asked(index: &Index<'_>, op: OpId) -> Option<Issue> {
     let call = index.calls.outermost(index.trace.ops.call[op.index()]).some()?;
     let start = index.trace.ops.start[op.index()];
     let end = index.end(call);
     if end <= start {
-        return Some(Asked { at: end, in_call: false });
+        return Some(Issue { at: end, in_call: false });
     }
     if !matches!(index.class(call), Class::Copy { .. }) {
         // It started as soon as it was there.
-        return Some(Asked { at: start, in_call: false });
+        return Some(Issue { at: start, in_call: false });
     }
     let waits = index
         .lock_waits()
@@ -33,7 +33,7 @@ pub(super) fn asked(index: &Index<'_>, op: OpId) -> Option<Asked> {
         .map(|wait| index.trace.waits.end[wait.index()])
         .filter(|end| *end <= start);
     let at = waits.fold(index.start(call), Ns::max).min(start);
-    Some(Asked { at, in_call: true })
+    Some(Issue { at, in_call: true })
 }
 
 /// Facts about launched kernels that are known before their waits are divided.

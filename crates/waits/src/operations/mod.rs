@@ -20,8 +20,9 @@ mod turns;
 
 pub use capacity::{Capacity, WHOLE};
 pub use connections::SharedQueue;
-pub use divide::{OperationWaits, Piece, launch_floor, shared_queues};
+pub use divide::{OperationWaits, Piece, launch_floor, shared_queues, started_idle};
 pub use grounds::Grounds;
+pub use signalled_together::done_before_signal;
 pub use turns::contexts_take_turns;
 
 use crate::cause::Cause;
@@ -46,10 +47,8 @@ pub struct OperationWait {
 /// The waits of all operations, by device and start.
 pub fn operation_waits(index: &Index<'_>) -> Vec<OperationWait> {
     let mut found = Vec::new();
-    let (starts, ends) = (&index.trace.ops.start, &index.trace.ops.end);
     for (device, ops) in ops_by_device(index.trace).into_iter().enumerate() {
-        let work = ops.iter().map(|op| (*op, starts[op.index()], ends[op.index()]));
-        let floor = launch_floor(index.trace, work);
+        let floor = launch_floor(index.trace, started_idle(index.trace, &ops));
         let mut waits = OperationWaits::new(index, DeviceId::new(device), &ops, floor);
         for op in ops.iter().copied() {
             let part = |Piece { from, to, cause, behind, .. }: &Piece| OperationWait {

@@ -77,6 +77,12 @@ impl Turns {
         !self.turns.is_empty()
     }
 
+    /// The last turn that was over at a moment.
+    pub fn before(&self, at: Ns) -> Option<Turn> {
+        let over = self.turns.partition_point(|turn| turn.until <= at);
+        over.checked_sub(1).map(|last| self.turns[last])
+    }
+
     /// The turns that overlap `[from, to)`, in order.
     pub fn within(&self, from: Ns, to: Ns) -> impl Iterator<Item = Turn> + '_ {
         let first = self.turns.partition_point(|turn| turn.until <= from);

@@ -3,12 +3,12 @@
 //! Which calls hold locks that other calls need was measured on an H200. Any other pair of calls that coincide is no
 //! finding, or a `possible` one. If every wait was recorded (`analysis/recorded_waits.rs`), nothing is inferred.
 
+use crate::analysis::parts::{Fact, Parts, Reason};
 use crate::analysis::turns;
 use crate::facts::Facts;
-use crate::parts::{Fact, Parts, Reason};
+use crate::facts::stretch::Stretch;
+use crate::result::side::Side;
 use crate::rules::profiler_overhead;
-use crate::side::Side;
-use crate::stretch::Stretch;
 use crate::{Cause, Confidence, Evidence};
 use trace::{CallId, Ns};
 use waits::Class;

@@ -9,16 +9,16 @@ pub(crate) use inferred::Holders;
 pub(crate) use inferred::{contended, held, in_line};
 pub(super) use situation::Situation;
 
-use crate::about::{About, Bound, Family, Nature, State, Statement};
-use crate::fixes::{EAGER_LOADING, GRAPH, OWN_STREAM, PINNED_KEPT, PINNED_REUSED, POOL_ALLOCATOR};
-use crate::forms;
-use crate::forms::forms;
-use crate::grounds::Grounds;
-use crate::parts::Fact;
-use crate::sentence::sentence;
-use crate::stretch::Stretch;
+use crate::analysis::grounds::Grounds;
+use crate::analysis::parts::Fact;
+use crate::facts::stretch::Stretch;
+use crate::result::sentence::sentence;
+use crate::rules::about::{About, Bound, Family, Nature, State, Statement};
+use crate::rules::fixes::{EAGER_LOADING, GRAPH, OWN_STREAM, PINNED_KEPT, PINNED_REUSED, POOL_ALLOCATOR};
+use crate::rules::forms;
+use crate::rules::forms::forms;
 use crate::{At, Evidence, Fix, Piece, Sentence};
-use situation::{Beside, Purpose};
+use situation::{Contender, Purpose};
 use trace::Ns;
 
 /// In seed 000's program 16 threads waited 6.2 s for their first launches; with one launch into each stream before the
@@ -106,14 +106,14 @@ fn remedy(situation: Situation) -> (&'static str, &'static [Fix]) {
     const ANY_LOCK: &str = "while one thread holds a lock of the driver, others wait for it";
     const NEVER_FREE: &str = "exclusive access waits until no thread holds the lock shared: long, if several threads submit all the time";
     match situation {
-        Situation::PageableCopy(Beside::SameStream) => (
+        Situation::PageableCopy(Contender::SameStream) => (
             "a pageable copy holds the context's lock for its stream until it is done",
             &[OWN_STREAM, PINNED_REUSED],
         ),
-        Situation::PageableCopy(Beside::Allocation) => {
+        Situation::PageableCopy(Contender::Allocation) => {
             (HELD_BY_COPY, &[POOL_ALLOCATOR, PINNED_KEPT, PINNED_REUSED])
         }
-        Situation::PageableCopy(Beside::Other) => (HELD_BY_COPY, &[PINNED_REUSED]),
+        Situation::PageableCopy(Contender::Other) => (HELD_BY_COPY, &[PINNED_REUSED]),
         Situation::OtherGpu => (
             "one lock of the driver serves all GPUs of the process; while one thread holds it the others wait",
             &[PROCESS_PER_GPU],
@@ -130,9 +130,9 @@ fn remedy(situation: Situation) -> (&'static str, &'static [Fix]) {
         Situation::Shared(Purpose::Other) => (NEVER_FREE, &[GRAPH, MPS]),
         Situation::Setup => (ONE_LOCK, &[EAGER_LOADING]),
         Situation::Allocation => (ONE_LOCK, &[POOL_ALLOCATOR, PINNED_KEPT]),
-        Situation::Other(Beside::SameStream) => (ONE_LOCK, &[OWN_STREAM]),
-        Situation::Other(Beside::Allocation) => (ONE_LOCK, &[POOL_ALLOCATOR, PINNED_KEPT]),
-        Situation::Other(Beside::Other) | Situation::NoHolder => (ONE_LOCK, &[]),
+        Situation::Other(Contender::SameStream) => (ONE_LOCK, &[OWN_STREAM]),
+        Situation::Other(Contender::Allocation) => (ONE_LOCK, &[POOL_ALLOCATOR, PINNED_KEPT]),
+        Situation::Other(Contender::Other) | Situation::NoHolder => (ONE_LOCK, &[]),
         Situation::Unseen => (ANY_LOCK, &[]),
     }
 }

@@ -1,18 +1,18 @@
 //! The situation of a wait: what the holder of the lock does, as far as the fixes depend on it.
 
 use crate::Class;
+use crate::analysis::grounds::Grounds;
+use crate::analysis::group::Group;
 use crate::facts::Facts;
-use crate::grounds::Grounds;
-use crate::group::Group;
-use crate::side::Doing;
-use crate::stretch::Stretch;
+use crate::facts::stretch::Stretch;
+use crate::result::side::Doing;
 use trace::{CallId, Ns, StreamId};
 
 /// The work of the holder.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(in crate::rules) enum Situation {
     /// It copies from or to pageable memory, and this waits.
-    PageableCopy(Beside),
+    PageableCopy(Contender),
     /// It allocates or frees.
     Allocation,
     /// It submits work, as the waiter does, each only for a moment. On an H200 32 threads with 220 launches per iteration
@@ -28,14 +28,14 @@ pub(in crate::rules) enum Situation {
     /// Unknown, or the waiter is in no call of the trace.
     Unseen,
     /// It does anything else, and this waits.
-    Other(Beside),
+    Other(Contender),
     /// No holder is known.
     NoHolder,
 }
 
 /// The kind of call that waits for the holder.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(in crate::rules) enum Beside {
+pub(in crate::rules) enum Contender {
     /// A call that submits to the same stream.
     SameStream,
     /// A call that allocates or frees.
@@ -88,7 +88,7 @@ impl Situation {
             Class::Load | Class::Create => Situation::Setup,
             Class::Copy { blocking: true } => Situation::Other(beside(grounds, waiter)),
             _ if waiter == Class::Allocate || waiter == Class::Release => {
-                Situation::Other(Beside::Allocation)
+                Situation::Other(Contender::Allocation)
             }
             _ => Situation::Unseen,
         }
@@ -102,11 +102,11 @@ fn mostly_new(facts: &Facts<'_>, launches: &[CallId]) -> bool {
 }
 
 /// The kind of the waiting call.
-fn beside(grounds: &Grounds<'_>, waiter: Class) -> Beside {
+fn beside(grounds: &Grounds<'_>, waiter: Class) -> Contender {
     match waiter {
-        Class::Allocate | Class::Release => Beside::Allocation,
-        _ if share_a_stream(grounds) && !has_one_lock(grounds.facts) => Beside::SameStream,
-        _ => Beside::Other,
+        Class::Allocate | Class::Release => Contender::Allocation,
+        _ if share_a_stream(grounds) && !has_one_lock(grounds.facts) => Contender::SameStream,
+        _ => Contender::Other,
     }
 }
 

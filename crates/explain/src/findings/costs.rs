@@ -1,0 +1,469 @@
+//! Costs of findings to the GPUs: the idle time whose root each is. Roots outside slow calls become findings of their own.
+
+use crate::About;
+use crate::account::{Costs, Culprit, Link, Root, Row, Sampled, SpotId};
+use crate::analysis::group::Key;
+use crate::facts::Facts;
+use crate::facts::call_tree::{TreeRow, inner};
+use crate::facts::marks::Mark;
+use crate::facts::places::place_of_stack;
+use crate::findings::links::may_be_of_calls;
+use crate::result::finding::{ChainLink, Phase};
+use crate::result::framework::Frameworks;
+use crate::rules::about::Statement;
+use crate::rules::fixes::{EAGER_LOADING, FOREACH, of_memory};
+use crate::{
+    Cause, Confidence, Detail, Evidence, Example, Finding, Party, Pauses, Place, Unselected, Waiter,
+};
+use rustc_hash::FxHashMap;
+use std::collections::BTreeMap;
+use trace::{Ns, StackId, Sym, ThreadId};
+
+/// Places that a finding shows.
+const PLACES: usize = 3;
+
+/// A cost happens once if its three longest stretches are at least this part of it, in tenths, and the longest one half of it.
+/// Choices: of three equal ones nobody knows that there is no fourth.
+const ONCE: Ns = 8;
+
+/// When a cost arises, by its longest stretches.
+pub(crate) fn phase(cause: Cause, ns: Ns, longest: impl IntoIterator<Item = Ns>) -> Phase {
+    let (most, all) =
+        longest.into_iter().fold((0, 0), |(most, all): (Ns, Ns), ns| (most.max(ns), all.saturating_add(ns)));
+    let once = cause == Cause::FirstUse || all / ONCE >= ns / 10 && most >= ns / 2;
+    if once { Phase::Once } else { Phase::Recurring }
+}
+
+/// When the cost of a row arises.
+fn phase_of(row: &Row) -> Phase {
+    phase(row.root.cause, row.ns, row.longest.map(|(ns, _)| ns))
+}
+
+/// The roots of the GPUs' idle time, by the findings that they belong to.
+pub(crate) struct Roots<'a> {
+    facts: &'a Facts<'a>,
+    costs: &'a Costs,
+    frameworks: &'a Frameworks<'a>,
+    /// The rows that no finding of slow calls has taken.
+    left: Vec<bool>,
+}
+
+impl<'a> Roots<'a> {
+    pub fn new(facts: &'a Facts<'a>, costs: &'a Costs, frameworks: &'a Frameworks<'a>) -> Roots<'a> {
+        Roots { facts, costs, frameworks, left: vec![true; costs.rows.len()] }
+    }
+
+    /// Whether the GPUs' time is known: findings rank by it.
+    pub fn are_known(&self) -> bool {
+        self.costs.gpu_ns > 0
+    }
+
+    /// Gives the cost of its roots to a finding of slow calls: those parts, and the calls' own work of the same cause.
+    pub fn take(&mut self, finding: &mut Finding, is_own: impl Fn(&Root) -> bool) {
+        let mut sum: Option<Row> = None;
+        for (row, left) in self.costs.rows.iter().zip(&mut self.left) {
+            if *left && is_own(&row.root) {
+                *left = false;
+                match &mut sum {
+                    Some(sum) => sum.absorb(row.clone()),
+                    None => sum = Some(row.clone()),
+                }
+            }
+        }
+        if let Some(row) = sum {
+            self.cost(finding, &row);
+        }
+    }
+
+    fn cost(&self, finding: &mut Finding, row: &Row) {
+        finding.cost_ns = row.ns;
+        finding.cost_share = row.ns as f64 / self.costs.gpu_ns.max(1) as f64;
+        finding.phase = phase_of(row);
+        finding.chain = self.chain(row);
+    }
+
+    fn left(&self) -> impl Iterator<Item = &'a Row> {
+        self.costs.rows.iter().zip(&self.left).filter(|(_, left)| **left).map(|(row, _)| row)
+    }
+
+    /// Findings of the roots that are left, with these roots. `parts` has the places of slow calls.
+    pub fn rest(&self, parts: &FxHashMap<Key, Place>) -> Vec<(Finding, Vec<Root>)> {
+        let rows = self.left().filter(|row| is_chosen(self.facts, row));
+        let found = |rows: Vec<&Row>| {
+            let roots = rows.iter().map(|row| row.root).collect();
+            (self.finding(rows, parts), roots)
+        };
+        worth_a_finding(rows, self.costs.worth_ns).map(found).collect()
+    }
+
+    /// The roots that are left because no finding of what is selected has them, by cause, most first.
+    pub fn unselected(&self) -> Vec<Unselected> {
+        let mut times = BTreeMap::<Cause, Ns>::new();
+        for row in self.left().filter(|row| is_finding(row.root.cause) && !is_chosen(self.facts, row)) {
+            *times.entry(row.root.cause).or_default() += row.ns;
+        }
+        let of_cause = |(cause, cost_ns)| {
+            let cost_share = cost_ns as f64 / self.costs.gpu_ns.max(1) as f64;
+            Unselected { cause, cost_ns, cost_share }
+        };
+        let mut unselected: Vec<_> = times.into_iter().map(of_cause).collect();
+        unselected.sort_by_key(|one| std::cmp::Reverse(one.cost_ns));
+        unselected
+    }
+
+    fn finding(&self, mut rows: Vec<&Row>, parts: &FxHashMap<Key, Place>) -> Finding {
+        rows.sort_by_key(|row| (std::cmp::Reverse(row.ns), row.root));
+        let mut all = rows[0].clone();
+        rows[1..].iter().for_each(|row| all.absorb((*row).clone()));
+        let cause = all.root.cause;
+        let evidence = About::of(cause).evidence_in(&self.facts.trace.meta.source);
+        let Statement { because, why, fixes } = About::of(cause).of_account(evidence);
+        let spot = |row: &Row| match row.root.culprit {
+            Culprit::Spot(_, spot) => Some(spot),
+            _ => None,
+        };
+        let is_one_place = spot(rows[0]).is_some() && rows.iter().all(|row| spot(row) == spot(rows[0]));
+        // Rows of several places may have several chains: then none is shown, and of a lock's holders the one of most time.
+        let root = |row: &Row| row.chain.first().map(|link| link.thread);
+        let is_of_lock = matches!(cause, Cause::Gil | Cause::Lock) && is_chained(&all);
+        let held = rows.iter().filter(|row| is_chained(row));
+        let mut holders: Vec<ThreadId> = held.filter_map(|row| root(row)).collect();
+        holders.sort_unstable();
+        holders.dedup();
+        if !is_one_place && !rows.iter().all(|row| root(row) == root(rows[0])) {
+            all.chained = 0;
+        }
+        let is_held = is_of_lock || is_chained(&all);
+        let mut waiters = all.waiters.clone();
+        waiters.sort_by_key(|(thread, ns)| (std::cmp::Reverse(*ns), *thread));
+        let span: Ns = waiters.iter().map(|(thread, _)| self.facts.chosen_span(*thread)).sum();
+        let Sampled { places, tree, mark } = self.places(&rows, parts);
+        let call = rows.iter().find_map(|row| self.call(row.root.culprit)).unwrap_or_default();
+        let waiter = waiters.first().map_or(ThreadId::NONE, |(thread, _)| *thread);
+        let waiting = |places| self.party(waiter, waiters.len(), if is_held { "" } else { call }, places);
+        let holder = rows[0].chain.first().or(all.chain.first()).filter(|_| is_held);
+        let mut fixes = of_memory(&fixes, call);
+        fixes.retain(|fix| *fix != FOREACH || mark.is_some_and(Mark::is_of_one_tensor));
+        let mut finding = Finding {
+            id: String::new(),
+            cause,
+            is_of_account: true,
+            cost_ns: 0,
+            cost_share: 0.0,
+            phase: Phase::Recurring,
+            chain: Vec::new(),
+            lost_ns: all.ns,
+            share: all.ns as f64 / span.max(all.ns).max(1) as f64,
+            count: all.count,
+            pauses: self.pauses(&all),
+            max_ns: all.longest[0].0,
+            threads: waiters
+                .iter()
+                .map(|(thread, _)| self.waiter(*thread, &waiting(Vec::new()).call))
+                .collect(),
+            waiter: waiting(Vec::new()),
+            holder: holder.map(|link| self.party(link.thread, holders.len(), call, places.clone())),
+            or: Vec::new(),
+            evidence,
+            confidence: match evidence {
+                Evidence::Lock | Evidence::Record => Confidence::Certain,
+                Evidence::Sample | Evidence::Timing => Confidence::Likely,
+            },
+            because,
+            why,
+            places: if is_held { Vec::new() } else { places },
+            work: mark.map(Mark::title).unwrap_or_default(),
+            inner: match self.loads_in_children(cause, waiter) {
+                Some(place) => vec![place.clone()],
+                None => inner_beside(mark, &tree),
+            },
+            tree,
+            examples: all.longest.iter().filter(|(ns, _)| *ns > 0).map(example).collect(),
+            framework: self.frameworks.of(rows.iter().filter_map(|row| stack(row.root.culprit))),
+            fixes,
+        };
+        self.cost(&mut finding, &all);
+        if is_one_place {
+            // Of many processes, none has most of what each does once.
+            finding.phase = phase_of(rows[0]);
+        }
+        // What is built again and again is not known before.
+        let repeats = cause == Cause::KernelBuild && finding.phase == Phase::Recurring;
+        finding.fixes.retain(|fix| !repeats || *fix != EAGER_LOADING);
+        finding
+    }
+
+    /// The place of the workers that make a thread's batches.
+    fn loads_in_children(&self, cause: Cause, waiter: ThreadId) -> Option<&Place> {
+        let process = waiter.some().map(|thread| self.facts.trace.process_of_thread(thread));
+        let process = process.filter(|_| cause == Cause::DataLoading)?;
+        self.costs.loads_in_children(self.facts.trace, process)
+    }
+
+    /// The pauses that have at least half of a row's time.
+    fn pauses(&self, row: &Row) -> Option<Pauses> {
+        let most = row.between.iter().max_by_key(|pauses| pauses.ns)?;
+        let [after, before] = most.calls.map(|call| self.facts.trace.text(call));
+        let is_most = most.ns >= row.ns / 2 && !after.is_empty() && !before.is_empty();
+        is_most.then(|| Pauses {
+            count: most.count,
+            ns: most.ns,
+            after: after.to_owned(),
+            before: before.to_owned(),
+        })
+    }
+
+    fn party(&self, thread: ThreadId, threads: usize, call: &str, places: Vec<Place>) -> Party {
+        let trace = self.facts.trace;
+        let row = thread.some().map(|thread| trace.threads.row(thread)).unwrap_or_default();
+        let name = trace.text(row.name);
+        Party {
+            pid: row.process.some().map_or(0, |process| trace.processes.pid[process.index()]),
+            tid: row.tid,
+            thread: if name.is_empty() { row.tid.to_string() } else { name.to_owned() },
+            threads: threads as u64,
+            call: call.to_owned(),
+            detail: Detail::None,
+            places,
+        }
+    }
+
+    fn waiter(&self, thread: ThreadId, call: &str) -> Waiter {
+        let Party { pid, tid, thread, call, .. } = self.party(thread, 1, call, Vec::new());
+        Waiter { pid, tid, thread, call }
+    }
+
+    /// The places of some rows, most time first, with what is below the first; where the stacks of most calls were not recorded, those
+    /// of samples in such calls.
+    fn places(&self, rows: &[&Row], parts: &FxHashMap<Key, Place>) -> Sampled {
+        let mut found = Sampled::default();
+        let mut known = 0;
+        for row in rows {
+            let Some(place) = self.place(row.root.culprit, parts) else { continue };
+            known += row.ns;
+            if found.places.len() < PLACES && !found.places.contains(&place) {
+                if let (Culprit::Spot(_, spot), true) = (row.root.culprit, found.places.is_empty()) {
+                    let (trace, asleep) = (self.facts.trace, sleeps(row.root.cause));
+                    found.tree = self.costs.tree(trace, &row.blamed, spot, asleep);
+                    found.mark = self.costs.mark(spot);
+                }
+                found.places.push(place);
+            }
+        }
+        let Some(name) = name(rows[0].root.culprit) else { return found };
+        if known * 2 < time(rows) && !is_chained(rows[0]) {
+            let threads: Vec<ThreadId> = rows[0].waiters.iter().map(|(thread, _)| *thread).collect();
+            let mut sampled = self.costs.places_in_calls(self.facts, &threads, name);
+            if !sampled.places.is_empty() {
+                sampled.places.truncate(PLACES);
+                return sampled;
+            }
+        }
+        found
+    }
+
+    fn place(&self, culprit: Culprit, parts: &FxHashMap<Key, Place>) -> Option<Place> {
+        match culprit {
+            Culprit::Spot(_, spot) | Culprit::Lock(_, _, Some(spot)) => Some(self.costs.place(spot).clone()),
+            Culprit::Call(_, _, stack) => place_of_stack(self.facts.trace, stack),
+            Culprit::Part(key) => parts.get(&key).cloned(),
+            Culprit::Lock(_, _, None)
+            | Culprit::Before(..)
+            | Culprit::Between(_)
+            | Culprit::Device(_)
+            | Culprit::Site(_)
+            | Culprit::Held(..) => None,
+        }
+    }
+
+    fn call(&self, culprit: Culprit) -> Option<&'a str> {
+        name(culprit).map(|name| self.facts.trace.text(name))
+    }
+
+    /// The chain of a row, root first; empty if nobody waited for another thread.
+    fn chain(&self, row: &Row) -> Vec<ChainLink> {
+        if !is_chained(row) {
+            return Vec::new();
+        }
+        let link = |link: &Link| {
+            let root = link.wait.unwrap_or(row.root);
+            let party = self.party(link.thread, 1, "", Vec::new());
+            ChainLink {
+                pid: party.pid,
+                tid: party.tid,
+                thread: party.thread,
+                cause: root.cause,
+                call: self.call(root.culprit).map(str::to_owned),
+                place: if link.wait.is_none() {
+                    self.place(root.culprit, &FxHashMap::default())
+                } else {
+                    None
+                },
+            }
+        };
+        row.chain.iter().map(link).collect()
+    }
+}
+
+/// Whether a row may be a finding's: not if it is not selected, or if no selected thread waited for it.
+fn is_chosen(facts: &Facts<'_>, row: &Row) -> bool {
+    let mut waiters = row.waiters.iter().map(|(thread, _)| *thread);
+    !facts.chooses_calls()
+        || row.root.is_selected
+            && (row.waiters.is_empty() || waiters.any(|thread| facts.is_chosen_thread(thread)))
+}
+
+/// Rows that make findings by themselves, those of one finding together.
+fn worth_a_finding<'r>(
+    rows: impl Iterator<Item = &'r Row>,
+    worth_ns: Ns,
+) -> impl Iterator<Item = Vec<&'r Row>> {
+    by_finding(rows, worth_ns).filter(move |rows| time(rows) >= worth_ns)
+}
+
+/// Rows that would make one finding together, if that is worth one.
+fn by_finding<'r>(rows: impl Iterator<Item = &'r Row>, worth_ns: Ns) -> impl Iterator<Item = Vec<&'r Row>> {
+    let mut groups = FxHashMap::<(Cause, Same), Vec<&Row>>::default();
+    for row in rows.filter(|row| is_finding(row.root.cause)) {
+        let same = Same::of(row, row.ns >= worth_ns);
+        groups.entry((row.root.cause, same)).or_default().push(row);
+    }
+    groups.into_values()
+}
+
+fn time(rows: &[&Row]) -> Ns {
+    rows.iter().map(|row| row.ns).sum()
+}
+
+/// The cause of the finding that costs the GPUs most, of equal ones the first. `causes` are those of the findings of slow calls in their
+/// order, `finding` says to which of these a root belongs.
+pub(crate) fn first_cause(
+    facts: &Facts<'_>,
+    costs: &Costs,
+    causes: &[Cause],
+    finding: impl Fn(&Root) -> Option<usize>,
+) -> Option<Cause> {
+    if costs.gpu_ns == 0 {
+        return causes.first().copied();
+    }
+    let mut of_calls = vec![0; causes.len()];
+    let mut left = Vec::new();
+    for row in &costs.rows {
+        match finding(&row.root) {
+            Some(at) => of_calls[at] += row.ns,
+            None if is_chosen(facts, row) => left.push(row),
+            None => {}
+        }
+    }
+    let own = of_calls.into_iter().zip(causes).enumerate().map(|(at, (ns, cause))| (ns, at, *cause));
+    let rest = worth_a_finding(left.into_iter(), costs.worth_ns);
+    let rest = rest.map(|rows| (time(&rows), causes.len(), rows[0].root.cause));
+    let first = own.chain(rest).min_by_key(|(ns, at, cause)| (std::cmp::Reverse(*ns), *at, *cause));
+    first.map(|(_, _, cause)| cause)
+}
+
+/// The cause that [`first_cause`] finds whatever the findings of slow calls are; `None` if it depends on them. They can have at most
+/// what is charged to calls, which if they do not have it adds to other findings.
+pub(crate) fn first_in_any_case(facts: &Facts<'_>, costs: &Costs) -> Option<Cause> {
+    if costs.gpu_ns == 0 {
+        return None;
+    }
+    let (of_calls, others): (Vec<&Row>, Vec<&Row>) =
+        costs.rows.iter().partition(|row| may_be_of_calls(&row.root));
+    let others = others.into_iter().filter(|row| is_chosen(facts, row));
+    let findings = by_finding(others, costs.worth_ns);
+    let mut times: Vec<(Ns, Cause)> = findings.map(|rows| (time(&rows), rows[0].root.cause)).collect();
+    times.sort_unstable_by_key(|(ns, cause)| (std::cmp::Reverse(*ns), *cause));
+    let (first, cause) = *times.first()?;
+    let second = times.get(1).map_or(0, |(ns, _)| *ns);
+    (first >= costs.worth_ns && first > second + time(&of_calls)).then_some(cause)
+}
+
+/// The functions below a place that a finding names beside known work: the line that calls a native library, and none for a library that
+/// its own lines identify.
+fn inner_beside(mark: Option<Mark>, tree: &[TreeRow]) -> Vec<Place> {
+    let mut inner = inner(tree);
+    if let Some(mark) = mark.filter(|mark| !mark.title().is_empty()) {
+        inner.retain(|place| place.line > 0 && mark.is_native());
+    }
+    inner
+}
+
+/// Whether threads are asleep in such time, or awake; `None` if it may be either.
+fn sleeps(cause: Cause) -> Option<bool> {
+    let asleep = matches!(cause, Cause::Blocked | Cause::NoDemand);
+    (asleep || cause == Cause::HostCode).then_some(asleep)
+}
+
+/// The stack of the calls, if the culprit is calls of one.
+fn stack(culprit: Culprit) -> Option<StackId> {
+    match culprit {
+        Culprit::Call(_, _, stack) => Some(stack),
+        Culprit::Part(_)
+        | Culprit::Spot(..)
+        | Culprit::Lock(..)
+        | Culprit::Before(..)
+        | Culprit::Between(_)
+        | Culprit::Device(_)
+        | Culprit::Site(_)
+        | Culprit::Held(..) => None,
+    }
+}
+
+/// The function that was called, if the culprit is calls.
+fn name(culprit: Culprit) -> Option<Sym> {
+    match culprit {
+        Culprit::Part(key) => Some(key.waiter.name()),
+        Culprit::Call(_, name, _) => Some(name),
+        Culprit::Spot(..)
+        | Culprit::Lock(..)
+        | Culprit::Before(..)
+        | Culprit::Between(_)
+        | Culprit::Device(_)
+        | Culprit::Site(_)
+        | Culprit::Held(..) => None,
+    }
+}
+
+/// Whether most of what a row was charged with is of threads that others waited for.
+fn is_chained(row: &Row) -> bool {
+    row.chain.len() > 1 && row.chained > row.ns / 2
+}
+
+fn example((ns, start): &(Ns, Ns)) -> Example {
+    Example { start_ns: *start, duration_ns: *ns }
+}
+
+/// Whether a root outside slow calls is a finding: nobody can act on the program's start, on what is not recorded, or on the
+/// order that the program asked for. The account has them.
+fn is_finding(cause: Cause) -> bool {
+    !matches!(cause, Cause::StartUp | Cause::Dependency | Cause::NotRecorded)
+}
+
+/// Property that rows of one finding have in common beside the cause.
+#[derive(PartialEq, Eq, Hash)]
+enum Same {
+    /// The lock.
+    Lock(i64),
+    /// The function that was called.
+    Call(Sym),
+    /// The place, in any process, and when its time arises: ranks of one program do the same.
+    Spot(SpotId, Phase),
+    /// All of it.
+    Root(Root),
+    /// Nothing.
+    Any,
+}
+
+impl Same {
+    fn of(row: &Row, is_large: bool) -> Same {
+        match row.root.culprit {
+            Culprit::Lock(_, lock, _) => Same::Lock(lock),
+            Culprit::Call(..) if row.root.cause == Cause::OwnWork => Same::Any,
+            Culprit::Call(_, name, _) => Same::Call(name),
+            Culprit::Spot(_, spot) if is_large => Same::Spot(spot, phase_of(row)),
+            _ if is_large => Same::Root(row.root),
+            _ => Same::Any,
+        }
+    }
+}

@@ -1,0 +1,77 @@
+//! A remedy, and the lines that apply it.
+
+use crate::result::framework::Framework;
+use serde::Serialize;
+use waits::{Class, classify};
+
+/// A remedy.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize)]
+pub struct Fix {
+    /// The id (`own-stream`).
+    pub id: &'static str,
+    /// Text of the change to make.
+    pub text: &'static str,
+    /// When it is safe.
+    pub safety: &'static str,
+    /// The change of `holdup whatif` that predicts what it gains; `None` if no change does.
+    #[serde(skip)]
+    pub change: Option<&'static str>,
+    /// Which calls it changes.
+    #[serde(skip)]
+    pub at: At,
+    /// The lines that apply it, for each framework.
+    #[serde(skip)]
+    pub forms: &'static [Form],
+}
+
+/// Lines that apply a fix.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Form {
+    /// The frameworks that it is right for; empty for any program.
+    pub frameworks: &'static [Framework],
+    /// The file in `forms/`: its end names the language.
+    pub file: &'static str,
+    /// The lines, with a line end after each.
+    pub code: &'static str,
+}
+
+impl Form {
+    /// Whether it is right for a program of this framework.
+    pub fn fits(&self, framework: Option<Framework>) -> bool {
+        self.frameworks.is_empty() || framework.is_some_and(|framework| self.frameworks.contains(&framework))
+    }
+
+    /// The language, as Markdown names it: `python`, `cpp`, `sh`.
+    pub fn language(&self) -> &'static str {
+        match self.file.rsplit('.').next() {
+            Some("py") => "python",
+            Some("cu") => "cpp",
+            _ => "sh",
+        }
+    }
+}
+
+/// Which calls of a finding a fix changes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum At {
+    /// Calls that lost time.
+    Waiter,
+    /// Copies.
+    Copies,
+    /// Allocations and frees.
+    Allocations,
+    /// Launches.
+    Launches,
+}
+
+impl At {
+    /// Whether it changes calls of a function.
+    pub(crate) fn is(self, call: &str) -> bool {
+        match classify(call) {
+            Class::Copy { .. } => self == At::Copies,
+            Class::Allocate | Class::Release => self == At::Allocations,
+            Class::Launch => self == At::Launches,
+            _ => false,
+        }
+    }
+}

@@ -1,0 +1,613 @@
+//! Predicts the gains of changes.
+
+pub(crate) mod ahead;
+pub(crate) mod beside;
+pub(crate) mod faster;
+pub(crate) mod fixes;
+pub(crate) mod gains;
+pub(crate) mod pauses;
+pub(crate) mod processors;
+pub(crate) mod removed;
+pub(crate) mod spare;
+pub(crate) mod untraced;
+
+use crate::fit::Fit;
+use crate::predict::fixes::{FIXES, Fix, MOVING, Scene, more_cpus};
+use crate::predict::processors::Processors;
+use crate::predict::spare::Spare;
+use crate::retime::{began, covered, worked, write};
+use crate::{Error, Recovered, Removed, retime};
+use explain::{Cause, ThreadGain};
+use faster::Faster;
+use rayon::prelude::*;
+use serde::Serialize;
+use sim::Replayed;
+use std::sync::{Mutex, OnceLock, PoisonError};
+use trace::{Ns, RangeId, Trace};
+use waits::CallOrder;
+
+/// The part of a gain that is not certain, whatever the fit: what models assume, and what nobody waited for in the trace.
+const UNSURE: f64 = 0.2;
+
+/// Uncertainty even of no gain, as a part of the time.
+const FLOOR: f64 = 0.01;
+
+/// A smaller gain is none, as a part of the time.
+pub const LEAST: f64 = 0.005;
+
+/// Most changes that are combined in a search.
+const COMBINED: usize = 3;
+
+/// Where threads are awake without a processor for less time by this part, who has one is found anew.
+const SPARED: f64 = 0.05;
+
+/// How many of the best single changes a search combines.
+const TRIED: usize = 5;
+
+/// One or several changes and what they would gain.
+#[derive(Clone, Debug, Serialize)]
+pub struct Prediction {
+    /// The changes, as in `own-stream`.
+    pub id: String,
+    /// How many calls and operations they change.
+    pub changes: usize,
+    /// The time that the program, or the chosen ranges, take without them and without what the tracer adds, ns.
+    pub before_ns: Ns,
+    /// The time that they would take with them, ns.
+    pub predicted_ns: Ns,
+    /// Gain of the changes.
+    pub gain: Gain,
+    /// The thread that would be done earlier by most, with its operations, where that is more than the program gains: another thread
+    /// takes as long as before, which in many programs only runs until this one is done.
+    pub thread: Option<ThreadGain>,
+    /// The cause that would cost GPUs most; `None` if they would be busy.
+    pub next: Option<&'static str>,
+    /// When it is safe.
+    pub safety: String,
+}
+
+/// A part of the time before: more is better, a negative one is a loss.
+#[derive(Clone, Copy, Debug, Serialize)]
+pub struct Gain {
+    /// The best guess.
+    pub share: f64,
+    /// The least.
+    pub low: f64,
+    /// The most.
+    pub high: f64,
+    /// Part that a change takes once, when processes start and end; the others have it in them.
+    pub once: f64,
+}
+
+/// So many predictions run at once at most: each has a copy of the program.
+const AT_ONCE: usize = 8;
+
+/// Fixes of which one has use for the other: processes without MPS take turns.
+const TOGETHER: &[&[&str]] = &[&["process-per-thread", "mps"]];
+
+/// A change to a program.
+#[derive(Clone, Copy)]
+pub enum Change<'a> {
+    /// A fix.
+    Fix(&'a Fix),
+    /// Something is faster.
+    Faster(&'a Faster),
+    /// The cause of a finding is gone.
+    Removed(&'a Removed),
+}
+
+impl Change<'_> {
+    /// Its name, or as it was written.
+    pub fn id(&self) -> &str {
+        match self {
+            Change::Fix(fix) => fix.id,
+            Change::Faster(faster) => faster.text(),
+            Change::Removed(removed) => removed.text(),
+        }
+    }
+
+    /// Fixes are applied in the order of [`FIXES`], with what is [`IMAGINED`] between.
+    fn order(&self) -> usize {
+        match self {
+            Change::Fix(fix) => match FIXES.iter().position(|of| of.id == fix.id) {
+                Some(at) if at < IMAGINED => at,
+                Some(at) => at + 1,
+                None => FIXES.len(),
+            },
+            Change::Faster(_) | Change::Removed(_) => IMAGINED,
+        }
+    }
+
+    /// The change, if it is one of the program's own code: several of these are applied at once.
+    fn host(&self) -> Option<&Faster> {
+        match self {
+            Change::Faster(faster) => Some(*faster).filter(|faster| faster.is_host()),
+            Change::Fix(_) | Change::Removed(_) => None,
+        }
+    }
+
+    /// When it is safe; nothing of what is only imagined.
+    fn safety(&self) -> Option<&'static str> {
+        match self {
+            Change::Fix(fix) => Some(fix.safety),
+            Change::Faster(_) | Change::Removed(_) => None,
+        }
+    }
+
+    fn apply(&self, scene: &Scene<'_>, to: &mut Recovered) -> usize {
+        match self {
+            Change::Fix(fix) => (fix.apply)(scene, to),
+            Change::Faster(faster) => faster.apply(scene, to),
+            Change::Removed(removed) => removed.apply(scene, to),
+        }
+    }
+}
+
+/// Applies changes, and takes off the time in which threads were ready without a processor if they take turns at `processors`. Returns how
+/// many calls, operations and pauses the changes changed; `None` if one of them changes nothing.
+fn apply(
+    wanted: &[Change<'_>],
+    processors: Option<&Processors>,
+    scene: &Scene<'_>,
+    to: &mut Recovered,
+) -> Option<usize> {
+    let some = |changed: usize| (changed > 0).then_some(changed);
+    let sum = |changes: &[Change<'_>], to: &mut Recovered| -> Option<usize> {
+        changes.iter().map(|change| some(change.apply(scene, to))).sum()
+    };
+    let hosts: Vec<&Faster> = wanted.iter().filter_map(Change::host).collect();
+    let mut others: Vec<_> = wanted.iter().copied().filter(|change| change.host().is_none()).collect();
+    others.sort_by_key(Change::order);
+    let moving = others.partition_point(|change| change.order() <= IMAGINED);
+    let first = sum(&others[..moving], to)?;
+    if let Some(processors) = processors {
+        processors.take_turns(scene, to);
+    }
+    let host: usize =
+        hosts.chunks(faster::MOST).map(|hosts| some(faster::hosts(hosts, scene, to))).sum::<Option<_>>()?;
+    Some(first + host + sum(&others[moving..], to)?)
+}
+
+/// Where what is only imagined comes in the order of [`FIXES`]: before the last of them, which move calls.
+const IMAGINED: usize = FIXES.len() - MOVING;
+
+/// Fixes that are applied together.
+type Fixes = Vec<&'static Fix>;
+
+/// A changed program and its replay.
+struct Ran {
+    /// How many calls and operations were changed.
+    changes: usize,
+    changed: Recovered,
+    replayed: Replayed,
+    /// Whether threads take turns at the processors.
+    in_turns: bool,
+}
+
+/// A run of a search.
+struct Best {
+    /// The changes.
+    id: String,
+    /// Gain of these changes.
+    share: f64,
+    ran: Ran,
+}
+
+/// A program without what the tracer added, and its replay: what changes are applied to.
+pub struct Bare<'a> {
+    program: Recovered,
+    /// The calls of threads.
+    order: CallOrder<'a>,
+    replayed: Replayed,
+}
+
+impl<'a> Bare<'a> {
+    /// Takes off what the tracer added to a program, and replays the rest.
+    ///
+    /// # Errors
+    /// The errors of [`Recovered::replay`].
+    pub fn of(trace: &'a Trace, base: &Recovered) -> Result<Bare<'a>, Error> {
+        let program = base.untraced(trace);
+        let (replayed, order) = rayon::join(|| program.replay(), || CallOrder::new(trace));
+        Ok(Bare { replayed: replayed?, program, order })
+    }
+
+    /// The replay of a program, and the program without what the tracer added, at once: each takes long.
+    ///
+    /// # Errors
+    /// The errors of [`Recovered::replay`].
+    pub fn beside_replay(trace: &'a Trace, base: &Recovered) -> Result<(Replayed, Bare<'a>), Error> {
+        let (replayed, bare) = rayon::join(|| base.replay(), || Bare::of(trace, base));
+        Ok((replayed?, bare?))
+    }
+}
+
+/// Predictions from one trace.
+pub struct Predictor<'a> {
+    scene: Scene<'a>,
+    /// The calls of threads.
+    order: CallOrder<'a>,
+    /// Copies of the program, and of its trace with other times, that no prediction uses now.
+    programs: Spare<Recovered>,
+    traces: Spare<Trace>,
+    /// Where they are too few, the processors, and how long threads are awake without one in the replay without a change, ns.
+    processors: Option<(Processors, Ns)>,
+    /// The program without a change, whose threads take turns at these processors, and its replay.
+    in_turns: OnceLock<Result<(Recovered, Replayed), Error>>,
+    /// The best of the sets that a search has run: it is predicted next.
+    best: Mutex<Option<Best>>,
+    /// The replay without a change, and without what the tracer added.
+    replayed: Replayed,
+    fit: &'a Fit,
+    /// The ranges whose time is predicted; none: all time is.
+    ranges: Vec<RangeId>,
+    /// The time of the trace whose operations' time is predicted, ns.
+    window: Option<(Ns, Ns)>,
+    /// Is called with what is predicted next.
+    progress: &'a Progress<'a>,
+    /// Cause that costs the GPUs most without a change.
+    unchanged: OnceLock<Option<&'static str>>,
+}
+
+/// Is called with what is predicted next, from any thread.
+pub type Progress<'a> = dyn Fn(&str) + Sync + 'a;
+
+impl<'a> Predictor<'a> {
+    /// Predicts from a trace whose replay fits. `progress` is called with what is predicted next.
+    ///
+    /// # Errors
+    /// The errors of [`Recovered::replay`].
+    pub fn new(
+        trace: &'a Trace,
+        base: &Recovered,
+        fit: &'a Fit,
+        progress: &'a Progress<'a>,
+    ) -> Result<Predictor<'a>, Error> {
+        Ok(Predictor::of(trace, Bare::of(trace, base)?, fit, progress))
+    }
+
+    /// Like [`Predictor::new`], but of a program that has been run already.
+    pub fn of(trace: &'a Trace, bare: Bare<'a>, fit: &'a Fit, progress: &'a Progress<'a>) -> Predictor<'a> {
+        let Bare { program, order, replayed } = bare;
+        let processors = Processors::of(trace, &program);
+        let beyond = |processors: Processors| (processors.beyond(&program, &replayed), processors);
+        let processors = processors.map(beyond).map(|(beyond, processors)| (processors, beyond));
+        Predictor {
+            processors,
+            in_turns: OnceLock::new(),
+            scene: Scene::new(trace, program),
+            order,
+            programs: Spare::new(),
+            traces: Spare::new(),
+            best: Mutex::new(None),
+            replayed,
+            fit,
+            ranges: Vec::new(),
+            window: None,
+            progress,
+            unchanged: OnceLock::new(),
+        }
+    }
+
+    /// Predicts the time within these ranges, which the fit has been compared by: [`Fit::within`].
+    pub fn within(self, ranges: Vec<RangeId>) -> Predictor<'a> {
+        Predictor { ranges, ..self }
+    }
+
+    /// Predicts the time from the first operation that starts in a window to the end of the last one.
+    pub fn in_window(self, window: (Ns, Ns)) -> Predictor<'a> {
+        Predictor { window: Some(window), ..self }
+    }
+
+    /// Uses a program's memory for predictions.
+    pub fn reusing(self, program: Recovered) -> Self {
+        self.programs.keep(program);
+        self
+    }
+
+    /// Applies changes together and runs what comes of it. `None` if one of them changes nothing.
+    ///
+    /// # Errors
+    /// The simulator refuses it.
+    pub fn predict(&self, wanted: &[Change<'_>]) -> Result<Option<Prediction>, Error> {
+        let id = ids(wanted);
+        let ran = match self.take_best(&id) {
+            Some(ran) => Some(ran),
+            None => self.run(wanted, &id)?,
+        };
+        let Some(ran) = ran else { return Ok(None) };
+        let (gain, thread) = self.gain_of(&ran);
+        let next = match thread.is_none() && gain.share.abs() < LEAST {
+            true => self.next_unchanged(),
+            false => self.next(&ran.changed, &ran.replayed),
+        };
+        let safety: Vec<&str> = wanted.iter().filter_map(Change::safety).collect();
+        let (changes, before_ns) = (ran.changes, self.before());
+        let predicted_ns = (before_ns as f64 * (1.0 - gain.share)).round() as Ns;
+        self.programs.keep(ran.changed);
+        Ok(Some(Prediction {
+            id,
+            changes,
+            before_ns,
+            predicted_ns,
+            gain,
+            thread,
+            next,
+            safety: safety.join("; "),
+        }))
+    }
+
+    /// Like [`Predictor::predict`], but for several sets of changes, several at a time.
+    ///
+    /// # Errors
+    /// The errors of [`Predictor::predict`].
+    pub fn predict_each(&self, wanted: &[Vec<Change<'_>>]) -> Result<Vec<Option<Prediction>>, Error> {
+        each(wanted, |changes| self.predict(changes))
+    }
+
+    /// Like [`Predictor::predict`], but returns only the gain: explains nothing anew.
+    ///
+    /// # Errors
+    /// The errors of [`Predictor::predict`].
+    pub fn gain(&self, wanted: &[Change<'_>]) -> Result<Option<(Gain, Option<ThreadGain>)>, Error> {
+        let Some(ran) = self.run(wanted, &ids(wanted))? else { return Ok(None) };
+        let gain = self.gain_of(&ran);
+        self.programs.keep(ran.changed);
+        Ok(Some(gain))
+    }
+
+    /// Applies changes together and runs what comes of it; `None` if one of them changes nothing. Where threads waited for a processor while
+    /// others polled, and are awake without one for less time with the changes, they take turns at the processors anew.
+    fn run(&self, wanted: &[Change<'_>], id: &str) -> Result<Option<Ran>, Error> {
+        (self.progress)(id);
+        let Some(ran) = self.run_with(wanted, None)? else { return Ok(None) };
+        let is_without = wanted.iter().any(|change| change.id() == more_cpus::FIX.id);
+        let Some(processors) = self.spared(&ran).filter(|_| !is_without) else { return Ok(Some(ran)) };
+        self.programs.keep(ran.changed);
+        self.run_with(wanted, Some(processors))
+    }
+
+    /// Like [`Predictor::run`], but with threads that take turns at these processors.
+    fn run_with(&self, wanted: &[Change<'_>], processors: Option<&Processors>) -> Result<Option<Ran>, Error> {
+        let base = &self.scene.base;
+        let mut changed = match self.programs.take() {
+            Some(mut used) => {
+                used.become_copy_of(base);
+                used
+            }
+            None => base.clone(),
+        };
+        let Some(changes) = apply(wanted, processors, &self.scene, &mut changed) else {
+            self.programs.keep(changed);
+            return Ok(None);
+        };
+        changed.synchronizes_shared(&self.scene);
+        let replayed = changed.replay()?;
+        if let Some(processors) = processors {
+            self.without_change_in_turns(processors)?;
+        }
+        Ok(Some(Ran { changes, changed, replayed, in_turns: processors.is_some() }))
+    }
+
+    /// The processors, if threads are awake without one for less time than without a change.
+    fn spared(&self, ran: &Ran) -> Option<&Processors> {
+        let (processors, before) = self.processors.as_ref().filter(|(_, before)| *before > 0)?;
+        let spared = 1.0 - processors.beyond(&ran.changed, &ran.replayed) as f64 / *before as f64;
+        (spared >= SPARED).then_some(processors)
+    }
+
+    /// The program without a change whose threads take turns at these processors, and its replay.
+    fn without_change_in_turns(&self, processors: &Processors) -> Result<&(Recovered, Replayed), Error> {
+        let run = || {
+            let mut program = self.scene.base.clone();
+            processors.take_turns(&self.scene, &mut program);
+            let replayed = program.replay()?;
+            Ok((program, replayed))
+        };
+        self.in_turns.get_or_init(run).as_ref().map_err(Clone::clone)
+    }
+
+    /// The program without a change that one with changes is compared with, and its replay.
+    fn unchanged_beside(&self, ran: &Ran) -> (&Recovered, &Replayed) {
+        match self.in_turns.get().filter(|_| ran.in_turns) {
+            Some(Ok((program, replayed))) => (program, replayed),
+            _ => (&self.scene.base, &self.replayed),
+        }
+    }
+
+    /// Gain of a run, and the thread that gains more.
+    fn gain_of(&self, ran: &Ran) -> (Gain, Option<ThreadGain>) {
+        let (base, replayed) = self.unchanged_beside(ran);
+        let (before, after) = (self.judged(base, replayed), self.judged(&ran.changed, &ran.replayed));
+        let share = (before - after) as f64 / before.max(1) as f64;
+        let turns_differ = (before - self.before()).abs() as f64 / self.before().max(1) as f64;
+        let reach = self.fit.error.max(turns_differ) + UNSURE * share.abs() + FLOOR;
+        let thread = self.thread(ran);
+        // No thread makes up for a loss of the program.
+        let thread = thread.filter(|thread| thread.share > share + reach && share + reach > 0.0);
+        let high = share.max(thread.as_ref().map_or(share, |of| of.share)) + reach;
+        let once = if self.ranges.is_empty() && self.window.is_none() {
+            ran.changed.once as f64 / before.max(1) as f64
+        } else {
+            0.0
+        };
+        // It may take twice as long: with 16 queues, three of six runs of seed 000's program took 0.3 s more than the others (H100).
+        (Gain { share, low: share - reach - once, high: high.min(1.0), once }, thread)
+    }
+
+    /// The time without a change, ns.
+    fn before(&self) -> Ns {
+        self.judged(&self.scene.base, &self.replayed)
+    }
+
+    /// The time that a change is judged by, ns.
+    fn judged(&self, changed: &Recovered, replayed: &Replayed) -> Ns {
+        match self.window {
+            Some(window) => worked(self.scene.trace, changed, replayed, window),
+            None if self.ranges.is_empty() => changed.wall(replayed),
+            None => covered(self.scene.trace, changed, replayed, &self.ranges),
+        }
+    }
+
+    /// The trace that the program would leave with these changes; without any, that of the replay. `None` if one of them changes
+    /// nothing.
+    ///
+    /// # Errors
+    /// The errors of [`Predictor::predict`].
+    pub fn trace(&self, wanted: &[Change<'_>]) -> Result<Option<Trace>, Error> {
+        let ran = self.run(wanted, "accounts and timelines")?;
+        Ok(ran.map(|ran| retime(self.scene.trace, &ran.changed, &ran.replayed)))
+    }
+
+    /// The trace that predictions are of.
+    pub fn recorded(&self) -> &'a Trace {
+        self.scene.trace
+    }
+
+    /// The thread that is done earlier by most, from the start of the ranges, if there are any.
+    fn thread(&self, ran: &Ran) -> Option<ThreadGain> {
+        let ((base, unchanged), trace) = (self.unchanged_beside(ran), self.scene.trace);
+        let done = |of: &Recovered, replayed: &Replayed| -> Vec<Option<Ns>> {
+            let from = began(trace, of, replayed, &self.ranges);
+            (0..base.threads.len()).map(|row| Some((of.done(replayed, row)? - from).max(0))).collect()
+        };
+        let (before, after) = (done(base, unchanged), done(&ran.changed, &ran.replayed));
+        let earlier = |row: usize| Some((before[row]? - after[row]?, base.threads[row]?));
+        let (ns, thread) = (0..before.len()).filter_map(earlier).max_by_key(|(ns, _)| *ns)?;
+        let of = trace.threads.row(thread);
+        let pid = of.process.some().map_or(0, |process| trace.processes.pid[process.index()]);
+        Some(ThreadGain { pid, tid: of.tid, share: ns as f64 / self.judged(base, unchanged).max(1) as f64 })
+    }
+
+    /// Every change that fits the trace, and the best of up to three together, by gain.
+    ///
+    /// # Errors
+    /// The errors of [`Predictor::predict`].
+    pub fn search(&self) -> Result<Vec<Prediction>, Error> {
+        let together = TOGETHER.iter().map(|ids| ids.iter().copied().filter_map(fix).collect());
+        let sets: Vec<Fixes> = FIXES.iter().map(|fix| vec![fix]).chain(together).collect();
+        let predict =
+            |fixes: &Fixes| Ok(self.predict(&changes(fixes))?.map(|prediction| (fixes.clone(), prediction)));
+        let mut found: Vec<(Fixes, Prediction)> = each(&sets, predict)?.into_iter().flatten().collect();
+        drop_needless(&mut found);
+        found.sort_by(|(_, a), (_, b)| b.gain.share.total_cmp(&a.gain.share));
+        let gains = found.iter().filter(|(_, one)| one.gain.share >= LEAST).take(TRIED);
+        let gaining: Vec<Fixes> = gains.map(|(fixes, _)| fixes.clone()).collect();
+        let mut best = found.first().map(|(fixes, prediction)| (fixes.clone(), prediction.gain.share));
+        let alone = best.as_ref().map_or(0, |(fixes, _)| fixes.len());
+        while let Some(better) =
+            best.as_ref().map(|best| self.with_another(best, &gaining)).transpose()?.flatten()
+        {
+            best = Some(better);
+        }
+        if let Some((fixes, _)) = best.filter(|(fixes, _)| fixes.len() > alone) {
+            found.extend(self.predict(&changes(&fixes))?.map(|prediction| (fixes, prediction)));
+        }
+        found.sort_by(|(_, a), (_, b)| b.gain.share.total_cmp(&a.gain.share));
+        Ok(found.into_iter().map(|(_, prediction)| prediction).collect())
+    }
+
+    /// The best of some changes with others, and its gain; `None` if none gains anything beside them.
+    fn with_another(
+        &self,
+        (fixes, gain): &(Fixes, f64),
+        others: &[Fixes],
+    ) -> Result<Option<(Fixes, f64)>, Error> {
+        let is_new = |other: &&Fixes| other.iter().all(|other| fixes.iter().all(|fix| fix.id != other.id));
+        let fits = |other: &&Fixes| fixes.len() + other.len() <= COMBINED;
+        let with = |other: &Fixes| fixes.iter().chain(other).copied().collect();
+        let sets: Vec<Fixes> = others.iter().filter(is_new).filter(fits).map(with).collect();
+        let gains = each(&sets, |fixes| {
+            let (wanted, id) = (changes(fixes), ids(&changes(fixes)));
+            let Some(ran) = self.run(&wanted, &id)? else { return Ok(None) };
+            let (Gain { share, .. }, _) = self.gain_of(&ran);
+            self.keep_best(Best { id, share, ran });
+            Ok(Some((fixes.clone(), share)))
+        })?;
+        let better = gains.into_iter().flatten().filter(|(_, share)| *share > gain + LEAST);
+        // Of equal ones the first.
+        Ok(better.reduce(|best, one| if one.1 > best.1 { one } else { best }))
+    }
+
+    /// Keeps a run if it gains more than the one that is kept.
+    fn keep_best(&self, new: Best) {
+        let mut best = self.best.lock().unwrap_or_else(PoisonError::into_inner);
+        let other = match &*best {
+            Some(kept) if kept.share >= new.share => Some(new),
+            _ => best.replace(new),
+        };
+        if let Some(other) = other {
+            self.programs.keep(other.ran.changed);
+        }
+    }
+
+    /// The run that is kept, if it is of these changes.
+    fn take_best(&self, id: &str) -> Option<Ran> {
+        let mut best = self.best.lock().unwrap_or_else(PoisonError::into_inner);
+        best.take_if(|best| best.id == id).map(|best| best.ran)
+    }
+
+    /// Cause that costs the GPUs most without a change.
+    fn next_unchanged(&self) -> Option<&'static str> {
+        *self.unchanged.get_or_init(|| self.next(&self.scene.base, &self.replayed))
+    }
+
+    /// The cause of the finding that costs the GPUs most in a replay.
+    fn next(&self, changed: &Recovered, replayed: &Replayed) -> Option<&'static str> {
+        let trace = self.scene.trace;
+        let mut new = self.traces.take().unwrap_or_else(|| trace.clone());
+        write(trace, &self.order, changed, replayed, &mut new);
+        let cause = explain::first_cause(&new, &explain::Options::default());
+        self.traces.keep(new);
+        cause.map(Cause::id)
+    }
+}
+
+/// Results of some sets of changes, several at a time, in order.
+fn each<S: Sync, R: Send>(
+    sets: &[S],
+    run: impl Fn(&S) -> Result<Option<R>, Error> + Sync,
+) -> Result<Vec<Option<R>>, Error> {
+    let mut all = Vec::new();
+    let at_once = if rayon::current_num_threads() <= AT_ONCE { sets.len().max(1) } else { AT_ONCE };
+    for some in sets.chunks(at_once) {
+        // Each takes long: no core gets two while another one waits.
+        let given: Result<Vec<Option<R>>, Error> = some.par_iter().with_max_len(1).map(&run).collect();
+        all.extend(given?);
+    }
+    Ok(all)
+}
+
+/// Drops fixes that belong together but gain no more than one of them.
+fn drop_needless(found: &mut Vec<(Fixes, Prediction)>) {
+    let gains: Vec<(&str, f64)> = found
+        .iter()
+        .filter(|(fixes, _)| fixes.len() == 1)
+        .map(|(fixes, one)| (fixes[0].id, one.gain.share))
+        .collect();
+    let most = |fixes: &Fixes| {
+        let of = gains.iter().filter(|(id, _)| fixes.iter().any(|fix| fix.id == *id));
+        of.map(|(_, share)| *share).reduce(f64::max)
+    };
+    found.retain(|(fixes, one)| {
+        fixes.len() == 1 || most(fixes).is_none_or(|most| one.gain.share > most + LEAST)
+    });
+}
+
+fn changes(fixes: &Fixes) -> Vec<Change<'static>> {
+    fixes.iter().copied().map(Change::Fix).collect()
+}
+
+fn ids(wanted: &[Change<'_>]) -> String {
+    wanted.iter().map(Change::id).collect::<Vec<_>>().join(",")
+}
+
+/// The fixes of these names, with commas between them; `None` if there is no such fix.
+pub fn fixes(ids: &str) -> Option<Vec<Change<'static>>> {
+    ids.split(',').map(|id| fix(id).map(Change::Fix)).collect()
+}
+
+/// The change of this name.
+pub fn fix(id: &str) -> Option<&'static Fix> {
+    FIXES.iter().find(|fix| fix.id == id)
+}

@@ -1,0 +1,211 @@
+//! Changes that remove the cause of a finding.
+
+use crate::predict::fixes::Scene;
+use crate::predict::pauses::{self, Remainder};
+use crate::recover::costs::take;
+use crate::{Recovered, StepOf};
+use explain::{Cause, Explanation, Loss, Place, may_build, place_of_stack};
+use rustc_hash::{FxHashMap, FxHashSet};
+use sim::{CallOf, Does, Locks, RecordedStep};
+use trace::{CallId, Ns, Sym, ThreadId, ThreadState, Trace};
+
+/// A finding whose time is gone: its calls and threads no longer lose what it counts. Operations take as long as before.
+#[derive(Clone, Debug)]
+pub struct Removed {
+    text: String,
+    losses: Vec<Loss>,
+    /// Where threads run or sleep outside of calls, if that is what it finds, and where the holder of a lock does.
+    places: Vec<Place>,
+    /// Whether they sleep there.
+    asleep: bool,
+    /// The places of calls that load what is built before them.
+    builds: Vec<Place>,
+    /// The processes in which they do.
+    pids: Vec<i64>,
+}
+
+impl Removed {
+    /// The finding of that name, as `H2`, of a whole trace; `None` if there is none.
+    pub fn of(name: &str, explanation: &Explanation, losses: &[Loss]) -> Option<Removed> {
+        let row = explanation.findings.iter().position(|finding| finding.id == name)?;
+        let finding = &explanation.findings[row];
+        let of = |loss: &&Loss| loss.finding == Some(row as u32) && loss.lost_ns > 0;
+        let losses = losses.iter().filter(of).copied().collect();
+        let own = finding.places.iter().filter(|_| matches!(finding.cause, Cause::HostCode | Cause::Blocked));
+        // Where a lock's holder computes is what others wait for; where they wait they only wait.
+        let is_outside = matches!(finding.cause, Cause::HostCode | Cause::Blocked | Cause::Lock | Cause::Gil);
+        let holder = finding.holder.iter().filter(|_| is_outside).flat_map(|holder| &holder.places);
+        Some(Removed {
+            text: format!("remove {name}"),
+            losses,
+            places: own.chain(holder).cloned().collect(),
+            asleep: finding.cause == Cause::Blocked,
+            builds: finding.places.iter().filter(|_| finding.cause == Cause::KernelBuild).cloned().collect(),
+            pids: finding
+                .threads
+                .iter()
+                .map(|of| of.pid)
+                .chain(finding.holder.iter().map(|of| of.pid))
+                .collect(),
+        })
+    }
+
+    /// `remove H2`
+    pub fn text(&self) -> &str {
+        &self.text
+    }
+
+    /// Applies it. Returns how many calls and pauses it changed.
+    pub(crate) fn apply(&self, scene: &Scene<'_>, to: &mut Recovered) -> usize {
+        let (calls, pauses): (Vec<Loss>, Vec<Loss>) =
+            self.losses.iter().partition(|loss| loss.call.is_some());
+        in_calls(&calls, scene, to)
+            + in_pauses(&pauses, to)
+            + self.at_places(scene, to)
+            + self.before_loads(scene, to)
+    }
+
+    /// Threads no longer build what they load at the places.
+    fn before_loads(&self, scene: &Scene<'_>, to: &mut Recovered) -> usize {
+        if self.builds.is_empty() {
+            return 0;
+        }
+        let is_there = |call: CallId| {
+            let stack = scene.trace.calls.stack[call.index()].some();
+            stack
+                .and_then(|stack| place_of_stack(scene.trace, stack))
+                .is_some_and(|of| self.builds.contains(&of))
+        };
+        let mut changed = 0;
+        for at in scene.calls().filter(|at| at.at > 0 && is_there(at.id)) {
+            if let Some(ns) = to.recorded.threads[at.row][at.at - 1].host_mut()
+                && may_build(*ns, scene.name(at.id))
+            {
+                *ns = 0;
+                changed += 1;
+            }
+        }
+        changed
+    }
+
+    /// Threads no longer run or sleep at the places: pauses are shorter by these samples' part of them.
+    fn at_places(&self, scene: &Scene<'_>, to: &mut Recovered) -> usize {
+        if self.places.is_empty() {
+            return 0;
+        }
+        let Trace { samples, stacks, .. } = scene.trace;
+        let is_there =
+            |stack| place_of_stack(scene.trace, stack).is_some_and(|place| self.places.contains(&place));
+        let there: Vec<bool> = stacks.ids().map(is_there).collect();
+        let left = |sample: usize| {
+            let is_there = samples.stack[sample].some().is_some_and(|stack| there[stack.index()]);
+            let asleep = [ThreadState::Blocked, ThreadState::Uninterruptible, ThreadState::Stopped];
+            let is_asleep = asleep.contains(&samples.state[sample]);
+            let process = scene.trace.process_of_thread(samples.thread[sample]);
+            let pid = process.some().map_or(0, |process| scene.trace.processes.pid[process.index()]);
+            let is_gone = is_there && is_asleep == self.asleep && self.pids.contains(&pid);
+            Remainder { part: f64::from(u8::from(!is_gone)), places: is_gone.into() }
+        };
+        pauses::shorten(left, scene, to).0
+    }
+}
+
+/// Calls no longer lose this time.
+fn in_calls(losses: &[Loss], scene: &Scene<'_>, to: &mut Recovered) -> usize {
+    let mut lost: FxHashMap<CallId, Vec<Loss>> = FxHashMap::default();
+    losses.iter().for_each(|loss| lost.entry(loss.call).or_default().push(*loss));
+    to.lets_pass(scene, |at, number| {
+        let losses = lost.get(&at.id).map_or(&[][..], Vec::as_slice);
+        let holder = scene.holder(number).map_or(CallId::NONE, |holder| holder.id);
+        losses.iter().any(|loss| is_lock(loss.cause) && [CallId::NONE, holder].contains(&loss.holder_call))
+    });
+    // Which calls of a thread meet the holder is chance: none of them waits for the lock.
+    let kind = |call: CallId| (scene.trace.calls.thread[call.index()], scene.trace.calls.name[call.index()]);
+    let locks = losses.iter().filter(|loss| is_lock(loss.cause));
+    let free: FxHashSet<(ThreadId, Sym)> = locks.map(|loss| kind(loss.call)).collect();
+    let mut changed = 0;
+    for at in scene.calls() {
+        let Some(call) = to.call_mut(at) else { continue };
+        let before = *call;
+        if free.contains(&kind(at.id)) {
+            call.locks = Locks::default();
+        }
+        // Waits that the replay does not find anew are part of what the call costs.
+        let costs_waits = at.call.behind.count == 0 && at.call.locks == Locks::default();
+        lost.get(&at.id).into_iter().flatten().for_each(|loss| spare(call, loss, costs_waits));
+        changed += usize::from(*call != before || lost.contains_key(&at.id));
+    }
+    changed
+}
+
+/// A call no longer loses this time: it does not wait for the device, or takes that much less. What it needs after a wait for a lock, it
+/// needed. `costs_waits`: such waits are part of its own cost.
+fn spare(call: &mut CallOf, loss: &Loss, costs_waits: bool) {
+    match call.does {
+        _ if is_lock(loss.cause) && !costs_waits => {}
+        _ if is_lock(loss.cause) => {
+            take([&mut call.before_ns, &mut call.held_ns, &mut call.after_ns], loss.lost_ns);
+        }
+        Does::Await(_) if is_of_device(loss.cause) => (call.does, call.notice_ns) = (Does::Nothing, 0),
+        Does::Issue { works, waits: true } if is_of_device(loss.cause) => {
+            (call.does, call.notice_ns) = (Does::Issue { works, waits: false }, 0);
+        }
+        _ => {
+            let parts = [&mut call.before_ns, &mut call.held_ns, &mut call.after_ns, &mut call.notice_ns];
+            take(parts, loss.lost_ns);
+        }
+    }
+}
+
+/// Whether a call waits for the device.
+fn is_of_device(cause: Cause) -> bool {
+    use Cause::{CollectiveWait, ExplicitSync, HiddenSync, ImplicitDeviceSync, PageFaults, PageableStaging};
+    matches!(
+        cause,
+        CollectiveWait | ExplicitSync | HiddenSync | ImplicitDeviceSync | PageFaults | PageableStaging
+    )
+}
+
+/// Whether a thread waits for another one's call.
+fn is_lock(cause: Cause) -> bool {
+    matches!(cause, Cause::DriverLock | Cause::ApplicationLock | Cause::PageableOrder)
+}
+
+/// Threads no longer lose this time between calls: waits end at once, and pauses are that much shorter.
+fn in_pauses(losses: &[Loss], to: &mut Recovered) -> usize {
+    let mut lost: FxHashMap<ThreadId, Vec<Loss>> = FxHashMap::default();
+    losses.iter().for_each(|loss| lost.entry(loss.thread).or_default().push(*loss));
+    let mut changed = 0;
+    for row in 0..to.threads.len() {
+        let Some(losses) = to.threads[row].and_then(|thread| lost.get(&thread)) else { continue };
+        for loss in losses {
+            let [from, until] = [loss.start - to.start, loss.end - to.start];
+            let begins = &to.begins[row];
+            let first = begins.partition_point(|begin| *begin <= from).saturating_sub(1);
+            let mut rest = loss.lost_ns;
+            for at in first..to.steps[row].len().min(begins.partition_point(|begin| *begin < until)) {
+                let within = (begins[at + 1].min(until) - begins[at].max(from)).clamp(0, rest);
+                changed +=
+                    usize::from(shorten(&to.steps[row][at], &mut to.recorded.threads[row][at], within));
+                rest -= within;
+            }
+        }
+    }
+    changed
+}
+
+/// Takes some time from a step outside of calls. Returns whether that changes it.
+fn shorten(of: &StepOf, step: &mut RecordedStep, ns: Ns) -> bool {
+    match (of, step) {
+        (StepOf::Outside, RecordedStep::Host(host) | RecordedStep::HostUntil { ns: host, .. }) => {
+            let taken = ns.min(*host);
+            *host -= taken;
+            taken > 0
+        }
+        (StepOf::Wait(_), step) if ns > 0 => {
+            *step = RecordedStep::Host(0);
+            true
+        }
+        _ => false,
+    }
+}
