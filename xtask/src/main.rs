@@ -43,6 +43,14 @@ enum Chore {
         #[arg(long, value_name = "FOLDER")]
         except: Vec<String>,
     },
+    /// Prints the arms for whatever else in each `match` over causes, evidence and kinds of records.
+    Wildcards {
+        /// Crates that may have some, by folder.
+        #[arg(long, value_name = "FOLDER")]
+        except: Vec<String>,
+    },
+    /// Prints long files and functions, wide tuples in signatures, and names that say nothing.
+    Shapes,
     /// Prints the files of each crate with what each says of itself first.
     Map,
 }
@@ -132,6 +140,14 @@ fn main() -> ExitCode {
             let held = |circle: &&house::circles::Circle| !except.contains(&circle.member);
             done("circles", circles.map(|found| found.iter().filter(held).map(ToString::to_string).collect()))
         }
+        Chore::Wildcards { except } => {
+            let found = house::wildcards::wildcards(&house::root(), &except);
+            if let Ok(found) = &found {
+                eprintln!("{} uses of matches! over the same enums", found.questions);
+            }
+            done("wildcards", found.map(|found| found.arms.join("\n")))
+        }
+        Chore::Shapes => done("shapes", house::shapes::shapes(&house::root()).map(|found| found.join("\n"))),
         Chore::Map => match house::map::text(&house::root()) {
             Ok(text) => {
                 print!("{text}");

@@ -178,10 +178,8 @@ fn of_rank(rank: &Rank, traces: &[String]) -> LateRank {
 }
 
 fn of_cause(part: &AccountPart, rank: &Rank) -> LateCause {
-    let place = match part.cause {
-        Cause::CollectiveWait => "its GPU worked meanwhile".to_owned(),
-        _ => with_others(place(part), part),
-    };
+    let worked = part.cause == Cause::CollectiveWait;
+    let place = if worked { "its GPU worked meanwhile".to_owned() } else { with_others(place(part), part) };
     let share = units::percent(part.ns as f64 / rank.cost_ns.max(1) as f64);
     LateCause { share, cause: part.cause.id(), place, finding: part.finding.clone() }
 }

@@ -36,7 +36,7 @@ pub struct Control {
     at: [AtomicI64; MOST_REQUESTS],
 }
 
-/// What [`Control::state`] holds.
+/// Values of [`Control::state`].
 #[derive(Clone, Copy)]
 struct State {
     /// How often recording was switched: it is on if this is even. The word's lower half.

@@ -1,9 +1,12 @@
-//! Checks of the source itself: how its comments begin, which modules import each other in a circle, and the map of its files.
+//! Checks of the source itself: how its comments begin, which modules import each other in a circle, where a `match` takes whatever else,
+//! which shapes are hard to read; and the map of its files.
 
 pub mod circles;
 pub mod comments;
 pub mod map;
 mod modules;
+pub mod shapes;
+pub mod wildcards;
 
 use std::io;
 use std::path::{Path, PathBuf};
