@@ -10,6 +10,7 @@ mod commands;
 mod compile;
 mod links;
 mod page;
+mod rows;
 mod samples;
 mod shown;
 mod stage;
@@ -42,6 +43,7 @@ fn main() {
     tests.push(Trial::test("the_summary_has_every_page", move || {
         none(&links::missing(&pages), "not in the summary once")
     }));
+    tests.push(Trial::test("tables_have_what_is_known", move || none(&rows::missing(), "in no row")));
     libtest_mimic::run(&Arguments::from_args(), tests).exit();
 }
 
