@@ -3,7 +3,7 @@
 use crate::c_library::{real_dlopen, real_dlsym};
 use crate::texts;
 use crate::writer::Writer;
-use interpose::Published;
+use interpose::SetOnce;
 use libc::{c_char, c_int, c_void};
 use spool::{Device, DeviceIdentity};
 use std::ffi::CStr;
@@ -70,7 +70,7 @@ fn uuid_function() -> Option<Uuid> {
     find(c"cuDeviceGetUuid_v2").or_else(|| find(c"cuDeviceGetUuid"))
 }
 
-static DRIVER: Published<Option<Driver>> = Published::new();
+static DRIVER: SetOnce<Option<Driver>> = SetOnce::new();
 
 /// GPUs were written down.
 static DESCRIBED: AtomicBool = AtomicBool::new(false);

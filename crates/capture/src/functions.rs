@@ -4,7 +4,7 @@ use crate::clock_records::Scale;
 use crate::shapes::Shape;
 use crate::writer::Writer;
 use crate::{driver, texts};
-use interpose::{Arguments, Function, Launch, Ns, Span, Ticks, Wrapped};
+use interpose::{Arguments, Function, Launch, Ns, Span, Ticks, WrappedFunction};
 use libc::c_char;
 use spool::{Call, call, event_fact, grid_fact};
 use std::cell::UnsafeCell;
@@ -143,19 +143,19 @@ pub fn forget() {
 }
 
 /// The shape of a function's arguments.
-pub fn shape_of(wrapped: &Wrapped) -> Shape {
+pub fn shape_of(wrapped: &WrappedFunction) -> Shape {
     Shape::ALL.get((wrapped.shape() & !PER_THREAD) as usize).copied().unwrap_or(Shape::Other)
 }
 
 /// Whether the arguments of a function say nothing that is recorded, as those of the runtime's functions.
 #[inline]
-pub fn say_nothing(wrapped: &Wrapped) -> bool {
+pub fn say_nothing(wrapped: &WrappedFunction) -> bool {
     wrapped.shape() & !PER_THREAD == Shape::Other as u32
 }
 
 /// The stream that a function means by a handle: where default streams are the thread's own, 0 is that one.
 #[inline]
-pub fn meant(wrapped: &Wrapped, stream: usize) -> u64 {
+pub fn meant(wrapped: &WrappedFunction, stream: usize) -> u64 {
     match stream as u64 {
         0 if wrapped.shape() & PER_THREAD != 0 => OWN_STREAM,
         stream => stream,
@@ -177,7 +177,12 @@ struct LaunchConfig {
 /// # Safety
 ///
 /// The driver took these arguments and returned `result`: where it succeeded, its pointers were good.
-pub unsafe fn record(wrapped: &Wrapped, args: &Arguments, Span { start, end }: Span, result: i32) -> Call {
+pub unsafe fn record(
+    wrapped: &WrappedFunction,
+    args: &Arguments,
+    Span { start, end }: Span,
+    result: i32,
+) -> Call {
     let mut record = Call { start, end, result, ..Call::default() };
     let [first, second, third, fourth, fifth, sixth, ..] = *args;
     let in_stream = |record: &mut Call, stream: usize| {

@@ -7,8 +7,8 @@ use crate::unseen::unseen;
 use crate::writer::{self, Fact, Writer};
 use crate::{control, cupti, driver, functions, places, python, recording, stacks, streams, watched};
 use interpose::{
-    Arguments, Counted, Hooks, LaunchThunks, Launches, Layer, LockKind, LockMode, Ns, Span, Tallied, Thread,
-    Ticks, Wait, Wrapped,
+    Arguments, Hooks, LaunchThunks, Launches, Layer, LockKind, LockMode, Ns, Span, TallyKind, Thread, Ticks,
+    Wait, WrappedFunction,
 };
 use spool::{Awaited, Call, CallTally, Level, Mode, Tally, ThreadWait, call, grid_fact};
 use std::ffi::c_int;
@@ -78,7 +78,13 @@ fn synchronizes(thread: &'static Thread) {
 }
 
 /// A call is over.
-fn called(thread: &'static Thread, wrapped: &'static Wrapped, args: &Arguments, span: Span, result: c_int) {
+fn called(
+    thread: &'static Thread,
+    wrapped: &'static WrappedFunction,
+    args: &Arguments,
+    span: Span,
+    result: c_int,
+) {
     let is_plain = result == 0 && wrapped.name() != 0 && functions::say_nothing(wrapped);
     if is_plain && is_usual(span) && writer::plain(thread, wrapped.name(), span) {
         return control::look();
@@ -114,8 +120,8 @@ impl Launches for Launched {
     #[inline(always)]
     fn short(
         thread: &'static Thread,
-        wrapped: &'static Wrapped,
-        launch: &interpose::Launched,
+        wrapped: &'static WrappedFunction,
+        launch: &interpose::LaunchArguments,
         span: Span,
     ) -> bool {
         let stream = functions::meant(wrapped, launch.stream);
@@ -133,8 +139,8 @@ impl Launches for Launched {
     #[inline(never)]
     fn launched(
         thread: &'static Thread,
-        wrapped: &'static Wrapped,
-        launch: &interpose::Launched,
+        wrapped: &'static WrappedFunction,
+        launch: &interpose::LaunchArguments,
         span: Span,
         result: c_int,
     ) {
@@ -149,7 +155,7 @@ impl Launches for Launched {
 }
 
 /// Writes a call.
-fn write(writer: &mut Writer, wrapped: &Wrapped, shape: Shape, mut record: Call, is_joined: bool) {
+fn write(writer: &mut Writer, wrapped: &WrappedFunction, shape: Shape, mut record: Call, is_joined: bool) {
     if !is_joined {
         // Nothing is joined with it.
         record.fact = 0;
@@ -163,7 +169,7 @@ fn write(writer: &mut Writer, wrapped: &Wrapped, shape: Shape, mut record: Call,
 }
 
 /// The call that recording began in had no name yet.
-fn name_of(writer: &mut Writer, wrapped: &Wrapped) -> u32 {
+fn name_of(writer: &mut Writer, wrapped: &WrappedFunction) -> u32 {
     if wrapped.name() == 0 { functions::text(writer, wrapped.number()) } else { wrapped.name() }
 }
 
@@ -302,17 +308,17 @@ fn thread_wait(writer: &mut Writer, thread: &'static Thread, wait: &Wait) {
 }
 
 /// Waits or queries of a thread too short to be recorded.
-fn tallied(thread: &'static Thread, counted: Counted, tallied: Tallied) {
-    let Tallied { count, timed, time } = tallied;
+fn tallied(thread: &'static Thread, kind: TallyKind, tally: interpose::Tally) {
+    let interpose::Tally { count, timed, time } = tally;
     // The process may end: then the thread that ends it writes for all.
     count_unwritten(writer::here(|writer| {
         let tid = thread.tid().into();
         // Without room the writer counts it.
-        _ = match counted {
-            Counted::Wait(kind) => {
+        _ = match kind {
+            TallyKind::Wait(kind) => {
                 writer.append(Tally::KIND, number_of(kind), &[Tally { tid, count, time }.bytes()])
             }
-            Counted::Query(function) => {
+            TallyKind::Query(function) => {
                 let name = functions::text(writer, function);
                 writer.append(CallTally::KIND, name, &[CallTally { tid, count, timed, time }.bytes()])
             }

@@ -1,7 +1,7 @@
 //! Which libraries' locks are watched besides the driver's.
 
 use crate::env;
-use interpose::Published;
+use interpose::SetOnce;
 
 /// Libraries that are watched unless `HOLDUP_LOCKS` says otherwise.
 const LIBRARIES: &str = "libc10:libtorch:libcudart:libcublas:libcudnn:libcusolver:libcufft:libcurand:\
@@ -16,7 +16,7 @@ struct List {
     length: usize,
 }
 
-static LIST: Published<List> = Published::new();
+static LIST: SetOnce<List> = SetOnce::new();
 
 /// Reads what is asked for, as recording starts.
 pub fn choose() {

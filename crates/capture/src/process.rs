@@ -5,7 +5,7 @@ use crate::file::File;
 use crate::line::{Decimal, Line};
 use crate::windows::{self, Mapped};
 use crate::{refused, seccomp};
-use interpose::OWN_WORDS;
+use interpose::PROCESS_WORDS;
 use spool::{ALIGN, CHUNK_MAGIC, ChunkHeader, FileHeader, Full, Level, MAGIC, Ring, Shared};
 use std::ops::Deref;
 use std::ptr::null_mut;
@@ -34,7 +34,7 @@ pub struct State {
     pub pause: AtomicI64,
 }
 
-const _: () = assert!(size_of::<State>() == size_of::<[AtomicU64; OWN_WORDS]>());
+const _: () = assert!(size_of::<State>() == size_of::<[AtomicU64; PROCESS_WORDS]>());
 const _: () = assert!(align_of::<State>() == align_of::<AtomicU64>());
 
 /// This process's.
@@ -49,7 +49,7 @@ impl Deref for OwnState {
     #[inline(always)]
     fn deref(&self) -> &State {
         // SAFETY: as many words, aligned alike, of which nobody else makes use; zeros are valid.
-        unsafe { &*std::ptr::from_ref(interpose::own_words()).cast() }
+        unsafe { &*std::ptr::from_ref(interpose::process_words()).cast() }
     }
 }
 

@@ -5,7 +5,7 @@
 
 use crate::writer::Writer;
 use crate::{seccomp, texts};
-use interpose::{Loader, Published, SequenceLock};
+use interpose::{Loader, SequenceLock, SetOnce};
 use pystack::{Interpreter, Place};
 use spool::PythonFrame;
 use std::ops::Range;
@@ -31,7 +31,7 @@ struct Python {
     code: Range<usize>,
 }
 
-static PYTHON: Published<Python> = Published::new();
+static PYTHON: SetOnce<Python> = SetOnce::new();
 
 /// How often Python may be found half loaded until it is taken as it is.
 const PATIENCE: u32 = 16;

@@ -3,7 +3,7 @@
 
 use crate::c_library::real_dlsym;
 use crate::line::Line;
-use interpose::Published;
+use interpose::SetOnce;
 use libc::c_char;
 use std::ffi::CStr;
 
@@ -63,7 +63,7 @@ weak! {
 }
 
 /// The program's options for AddressSanitizer, with one of this library's before them.
-static OPTIONS: Published<Line<4096>> = Published::new();
+static OPTIONS: SetOnce<Line<4096>> = SetOnce::new();
 
 /// Options that AddressSanitizer asks the program for: it ends a program in which its library is not the first one, unless it is told
 /// not to look. This library is before it.

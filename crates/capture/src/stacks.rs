@@ -4,7 +4,7 @@ use crate::line::Line;
 use crate::unwind::{self, Frame};
 use crate::writer::Writer;
 use crate::{made, python, texts};
-use interpose::{Loader, Published, Ticks};
+use interpose::{Loader, SetOnce, Ticks};
 use spool::{Module, PythonFrame, Stack};
 use std::ops::Range;
 use std::sync::atomic::Ordering::Relaxed;
@@ -129,7 +129,7 @@ pub fn program() -> &'static [u8] {
     PROGRAM.get().map_or(b"", Line::bytes)
 }
 
-static PROGRAM: Published<Line<4096>> = Published::new();
+static PROGRAM: SetOnce<Line<4096>> = SetOnce::new();
 
 /// Reads the program's path.
 fn keep_program() {

@@ -2,15 +2,9 @@
 //! trusts it, since reading it takes 16 ns instead of 27 (host of an H200). What it counts becomes
 //! time only when the recording is read.
 
-use crate::FIRST;
+use crate::call_state::CALL_STATE;
+use crate::ticks::{Ns, Ticks, counter, monotonic};
 use std::sync::atomic::Ordering::Relaxed;
-
-/// Nanoseconds of `CLOCK_MONOTONIC`.
-pub type Ns = i64;
-
-/// Count that [`now`] returns, at a rate that is unknown here: the time-stamp counter, or nanoseconds of
-/// `CLOCK_MONOTONIC` where there is none to trust.
-pub type Ticks = i64;
 
 /// Looks at both clocks, of which the best counts.
 const TRIES: u32 = 5;
@@ -27,17 +21,7 @@ pub struct Moment {
 /// The time in ticks.
 #[inline]
 pub fn now() -> Ticks {
-    if FIRST.counter.load(Relaxed) { counter() } else { without_counter() }
-}
-
-/// The time in ticks of the processor's counter, where it is trusted ([`crate::First::counter`]).
-#[inline]
-pub(crate) fn counter() -> Ticks {
-    #[cfg(target_arch = "x86_64")]
-    // SAFETY: only reads the counter, which every such processor has.
-    return unsafe { std::arch::x86_64::_rdtsc() } as Ticks;
-    #[cfg(not(target_arch = "x86_64"))]
-    monotonic()
+    if CALL_STATE.counter.load(Relaxed) { counter() } else { without_counter() }
 }
 
 #[cold]
@@ -46,46 +30,38 @@ fn without_counter() -> Ticks {
     monotonic()
 }
 
-/// The time in nanoseconds.
-pub fn monotonic() -> Ns {
-    let mut time = libc::timespec { tv_sec: 0, tv_nsec: 0 };
-    // SAFETY: writes the struct it is given.
-    unsafe { libc::clock_gettime(libc::CLOCK_MONOTONIC, &mut time) };
-    time.tv_sec * 1_000_000_000 + time.tv_nsec
-}
-
 /// Looks at both clocks.
 pub fn moment() -> Moment {
-    if !FIRST.counter.load(Relaxed) {
+    if !CALL_STATE.counter.load(Relaxed) {
         let ns = monotonic();
         return Moment { ticks: ns, ns };
     }
     // A thread may be interrupted between its looks: the quickest of a few tries was not.
-    let mut best = look();
+    let mut best = read_both();
     for _ in 1..TRIES {
-        let other = look();
+        let other = read_both();
         best = if other.took < best.took { other } else { best };
     }
     best.moment
 }
 
 /// One reading of the counter between two readings of the time.
-struct Look {
+struct Reading {
     took: Ns,
     moment: Moment,
 }
 
-fn look() -> Look {
+fn read_both() -> Reading {
     let (before, ticks, after) = (monotonic(), now(), monotonic());
     let took = after - before;
-    Look { took, moment: Moment { ticks, ns: before + took / 2 } }
+    Reading { took, moment: Moment { ticks, ns: before + took / 2 } }
 }
 
 /// Decides which clock it is, once: a counter that differs between processors or stops when they
 /// sleep is none that the kernel takes its own time from.
 pub(crate) fn choose() {
     let trusted = cfg!(target_arch = "x86_64") && source(&mut [0; 16]) == b"tsc\n";
-    FIRST.counter.store(trusted, Relaxed);
+    CALL_STATE.counter.store(trusted, Relaxed);
 }
 
 /// Name of the clock source that the kernel takes its time from. errno stays as it is.

@@ -1,9 +1,10 @@
 //! The driver's own table of symbols, and the runtime's: once it leads to the wrappers, every look-up by name does: the
 //! loader's for a library that comes later, `dlsym` from anywhere.
 
-use crate::calls::wrap;
+use crate::hooks::hooks;
 use crate::loader::Loader;
-use crate::{hooks, imports, patch, recorded_functions};
+use crate::wrappers::wrap;
+use crate::{imports, patch, recorded_functions};
 use std::ops::ControlFlow;
 use std::sync::atomic::Ordering::{Acquire, Relaxed, Release};
 use std::sync::atomic::{AtomicU32, AtomicU64};

@@ -9,8 +9,13 @@
 //! [`crate::Hooks::recognize`] says whether a condition is such a lock's, the first time that a thread waits for it: a
 //! lock that is never waited for costs a comparison.
 
+use crate::clock::now;
+use crate::hooks::{Hooks, hooks};
+use crate::lock_kind::{Layer, LockKind, LockMode};
 use crate::thread::{self, CallRef, Party, Thread};
-use crate::{Hooks, Layer, LockKind, LockMode, Ns, Ticks, Wait, hooks, is_long, now, pending, tally};
+use crate::ticks::{Ns, Ticks};
+use crate::wait::{Wait, is_long};
+use crate::{pending, tally, threads};
 use libc::{c_int, pthread_cond_t, pthread_mutex_t};
 use std::sync::atomic::Ordering::{AcqRel, Acquire, Relaxed, Release};
 use std::sync::atomic::{AtomicBool, AtomicI64, AtomicU32, AtomicU64, AtomicUsize};
@@ -68,24 +73,25 @@ static GILS: [Gil; MOST] = [const {
 
 /// Which locks there are. Apart from them: each function of the interpreter's locks looks here.
 #[repr(align(64))]
-struct Known {
+struct Conditions {
     /// Locks known so far, those that are gone included.
     count: AtomicUsize,
     /// The condition of each; 0 where there is none.
-    conditions: [AtomicUsize; MOST],
+    addresses: [AtomicUsize; MOST],
 }
 
-static KNOWN: Known = Known { count: AtomicUsize::new(0), conditions: [const { AtomicUsize::new(0) }; MOST] };
+static CONDITIONS: Conditions =
+    Conditions { count: AtomicUsize::new(0), addresses: [const { AtomicUsize::new(0) }; MOST] };
 
-impl Known {
-    fn conditions(&self) -> &[AtomicUsize] {
-        &self.conditions[..self.count.load(Acquire).min(MOST)]
+impl Conditions {
+    fn addresses(&self) -> &[AtomicUsize] {
+        &self.addresses[..self.count.load(Acquire).min(MOST)]
     }
 }
 
 /// A thread's own wait, and what it has to do once it releases the mutex.
 #[repr(align(128))]
-struct Own {
+struct GilWait {
     /// The condition of the lock that it waits for; 0 while it waits for none.
     condition: AtomicUsize,
     start: AtomicI64,
@@ -94,15 +100,15 @@ struct Own {
     holder_function: AtomicU32,
     holder_since: AtomicI64,
     holder_place: AtomicU64,
-    looked: AtomicBool,
+    examined: AtomicBool,
     /// Number of its own place, kept before it may wait.
     place: AtomicU64,
     /// Number of a place that it has promised.
     owed: AtomicU64,
 }
 
-static OWN: [Own; thread::MOST] = [const {
-    Own {
+static WAITS: [GilWait; thread::MOST] = [const {
+    GilWait {
         condition: AtomicUsize::new(0),
         start: AtomicI64::new(0),
         turn: AtomicU64::new(0),
@@ -110,7 +116,7 @@ static OWN: [Own; thread::MOST] = [const {
         holder_function: AtomicU32::new(0),
         holder_since: AtomicI64::new(0),
         holder_place: AtomicU64::new(0),
-        looked: AtomicBool::new(false),
+        examined: AtomicBool::new(false),
         place: AtomicU64::new(0),
         owed: AtomicU64::new(0),
     }
@@ -138,7 +144,7 @@ pub enum Part {
 /// The lock that an address is a part of, if it is known.
 #[inline]
 pub fn find(address: usize) -> Option<(&'static Gil, Part)> {
-    for (condition, gil) in KNOWN.conditions().iter().zip(&GILS) {
+    for (condition, gil) in CONDITIONS.addresses().iter().zip(&GILS) {
         match address.wrapping_sub(condition.load(Relaxed)) {
             0 => return Some((gil, Part::Condition)),
             MUTEX => return Some((gil, Part::Mutex)),
@@ -173,16 +179,16 @@ fn ask(condition: usize) -> Option<&'static Gil> {
         return None;
     };
     let is_free = |known: &AtomicUsize| known.compare_exchange(0, condition, AcqRel, Relaxed).is_ok();
-    let at = KNOWN.conditions.iter().position(is_free)?;
+    let at = CONDITIONS.addresses.iter().position(is_free)?;
     let gil = &GILS[at];
     gil.holder.store(holder, Relaxed);
     gil.waiters.store(0, Relaxed);
     gil.released.store(0, Relaxed);
-    KNOWN.count.fetch_max(at + 1, Release);
+    CONDITIONS.count.fetch_max(at + 1, Release);
     Some(gil)
 }
 
-impl Own {
+impl GilWait {
     /// The number of the thread's own place; after a long wait it is looked for now if it is not known.
     fn place_after(&self, thread: &'static Thread, waited: Ticks) -> u64 {
         let place = self.place.load(Relaxed);
@@ -190,8 +196,8 @@ impl Own {
         late.map_or(place, |hooks| (hooks.keep_place)(thread, true))
     }
 
-    fn of(thread: &Thread) -> &'static Own {
-        &OWN[thread.place()]
+    fn of(thread: &Thread) -> &'static GilWait {
+        &WAITS[thread.place()]
     }
 }
 
@@ -199,7 +205,7 @@ impl Gil {
     /// Its condition; 0 once that is gone.
     fn condition(&self) -> &'static AtomicUsize {
         let at = (std::ptr::from_ref(self).addr() - GILS.as_ptr().addr()) / size_of::<Gil>();
-        &KNOWN.conditions[at % MOST]
+        &CONDITIONS.addresses[at % MOST]
     }
 
     /// A thread is about to acquire the mutex: where it is, is kept for the wait that follows if another thread holds
@@ -220,32 +226,32 @@ impl Gil {
     /// A thread waits for the condition, by `wait`: the lock is held.
     pub fn wait(&self, wait: impl FnOnce() -> c_int) -> c_int {
         if let Some(thread) = Thread::current() {
-            let own = Own::of(thread);
-            if own.condition.load(Relaxed) == self.condition().load(Relaxed) {
-                self.look(thread, own);
+            let state = GilWait::of(thread);
+            if state.condition.load(Relaxed) == self.condition().load(Relaxed) {
+                self.look(thread, state);
             } else {
-                leave(own);
-                self.begin(own);
+                leave(state);
+                self.begin(state);
             }
         }
         wait()
     }
 
-    fn begin(&self, own: &Own) {
+    fn begin(&self, state: &GilWait) {
         let start = now();
         let holder = self.holder.load(Relaxed);
         let holder = match holder {
             0 => Party::default(),
-            tid => thread::party_at(self.holder_at.load(Relaxed) as usize, tid),
+            tid => threads::party_at(self.holder_at.load(Relaxed) as usize, tid),
         };
-        own.start.store(start, Relaxed);
-        own.turn.store(self.turn.load(Relaxed), Relaxed);
-        own.holder.store(holder.tid, Relaxed);
-        own.holder_function.store(holder.call.function, Relaxed);
-        own.holder_since.store(holder.call.since, Relaxed);
-        own.holder_place.store(0, Relaxed);
-        own.looked.store(false, Relaxed);
-        own.condition.store(self.condition().load(Relaxed), Relaxed);
+        state.start.store(start, Relaxed);
+        state.turn.store(self.turn.load(Relaxed), Relaxed);
+        state.holder.store(holder.tid, Relaxed);
+        state.holder_function.store(holder.call.function, Relaxed);
+        state.holder_since.store(holder.call.since, Relaxed);
+        state.holder_place.store(0, Relaxed);
+        state.examined.store(false, Relaxed);
+        state.condition.store(self.condition().load(Relaxed), Relaxed);
         if self.waiters.fetch_add(1, Relaxed) == 0 {
             self.since.store(start, Relaxed);
         }
@@ -254,20 +260,20 @@ impl Gil {
     /// The wait timed out, or another thread was faster: the first time after a long wait, where the holder is, if it holds
     /// the lock since the wait began, and where the thread itself is, unless that is known.
     #[cold]
-    fn look(&self, thread: &'static Thread, own: &Own) {
+    fn look(&self, thread: &'static Thread, state: &GilWait) {
         // The thread holds the mutex, for which others may wait.
-        if own.looked.load(Relaxed) || !is_long(now() - own.start.load(Relaxed)) {
+        if state.examined.load(Relaxed) || !is_long(now() - state.start.load(Relaxed)) {
             return;
         }
-        own.looked.store(true, Relaxed);
+        state.examined.store(true, Relaxed);
         let Some(hooks) = hooks() else { return };
-        let (holder, turn) = (own.holder.load(Relaxed), own.turn.load(Relaxed));
+        let (holder, turn) = (state.holder.load(Relaxed), state.turn.load(Relaxed));
         if holder != 0 && (holder, turn) == (self.holder.load(Relaxed), self.turn.load(Relaxed)) {
             let place = (hooks.holder_place)(thread, self.condition().load(Relaxed), holder);
-            own.holder_place.store(place, Relaxed);
+            state.holder_place.store(place, Relaxed);
         }
-        if own.place.load(Relaxed) == 0 {
-            own.place.store((hooks.keep_place)(thread, true), Relaxed);
+        if state.place.load(Relaxed) == 0 {
+            state.place.store((hooks.keep_place)(thread, true), Relaxed);
         }
     }
 
@@ -278,24 +284,24 @@ impl Gil {
         self.holder.store(thread.tid(), Relaxed);
         self.holder_at.store(thread.place() as u32, Relaxed);
         self.turn.store(self.turn.load(Relaxed) + 1, Relaxed);
-        let own = Own::of(thread);
-        if own.condition.load(Relaxed) != 0 {
-            self.waited(thread, own);
+        let state = GilWait::of(thread);
+        if state.condition.load(Relaxed) != 0 {
+            self.waited(thread, state);
         }
         // It is for this approach alone.
-        own.place.store(0, Relaxed);
+        state.place.store(0, Relaxed);
     }
 
     /// A thread acquired the lock after a wait, which is recorded once it has released it.
     #[inline(never)]
-    fn waited(&self, thread: &'static Thread, own: &Own) {
+    fn waited(&self, thread: &'static Thread, state: &GilWait) {
         let lock = self.condition().load(Relaxed);
-        let is_it = own.condition.load(Relaxed) == lock;
-        leave(own);
+        let is_it = state.condition.load(Relaxed) == lock;
+        leave(state);
         if !is_it {
             return;
         }
-        let (start, end) = (own.start.load(Relaxed), now());
+        let (start, end) = (state.start.load(Relaxed), now());
         match THRESHOLD.load(Relaxed) {
             // Nothing is recorded.
             Ns::MAX => return,
@@ -309,7 +315,7 @@ impl Gil {
             tid: tid.load(Relaxed),
             call: CallRef { function: function.load(Relaxed), since: since.load(Relaxed) },
         };
-        let holder = party(&own.holder, &own.holder_function, &own.holder_since);
+        let holder = party(&state.holder, &state.holder_function, &state.holder_since);
         let releaser = party(&self.releaser, &self.releaser_function, &self.releaser_since);
         let wait = Wait {
             start,
@@ -324,8 +330,8 @@ impl Gil {
             holder,
             releaser: if known { releaser } else { Party::default() },
             released: if known { released } else { 0 },
-            place: own.place_after(thread, end - start),
-            holder_place: own.holder_place.load(Relaxed),
+            place: state.place_after(thread, end - start),
+            holder_place: state.holder_place.load(Relaxed),
             releaser_place: if known { self.place.load(Relaxed) } else { 0 },
         };
         pending::add(thread, &wait);
@@ -358,7 +364,7 @@ impl Gil {
         let place =
             hooks().filter(|_| is_recorded).map_or(0, |hooks| (hooks.promise)(thread, is_long(waited)));
         self.place.store(place, Relaxed);
-        Own::of(thread).owed.store(place, Relaxed);
+        GilWait::of(thread).owed.store(place, Relaxed);
     }
 
     /// A thread releases the mutex by `unlock`. Where it released the lock before, it has time now for all that the
@@ -384,19 +390,19 @@ impl Gil {
 /// Another thread holds the lock that a thread is about to want.
 #[inline(never)]
 fn approached_held(thread: &'static Thread, hooks: &Hooks) {
-    let own = Own::of(thread);
+    let state = GilWait::of(thread);
     // In a wait that timed out, the mutex comes with the condition.
     if THRESHOLD.load(Relaxed) != Ns::MAX {
-        own.place.store((hooks.keep_place)(thread, false), Relaxed);
+        state.place.store((hooks.keep_place)(thread, false), Relaxed);
     }
 }
 
 #[inline]
 fn after_release(thread: &'static Thread) {
-    let own = Own::of(thread);
-    let owed = own.owed.load(Relaxed);
+    let state = GilWait::of(thread);
+    let owed = state.owed.load(Relaxed);
     if owed != 0 {
-        own.owed.store(0, Relaxed);
+        state.owed.store(0, Relaxed);
         if let Some(hooks) = hooks() {
             (hooks.give_place)(thread, owed);
         }
@@ -405,8 +411,8 @@ fn after_release(thread: &'static Thread) {
 }
 
 /// The thread no longer waits.
-fn leave(own: &Own) {
-    let condition = own.condition.swap(0, Relaxed);
+fn leave(state: &GilWait) {
+    let condition = state.condition.swap(0, Relaxed);
     if condition != 0
         && let Some((gil, Part::Condition)) = find(condition)
     {
@@ -417,20 +423,20 @@ fn leave(own: &Own) {
 
 /// A thread ends: it waits for no lock.
 pub fn ended(thread: &Thread) {
-    let own = Own::of(thread);
-    leave(own);
-    own.owed.store(0, Relaxed);
-    own.place.store(0, Relaxed);
+    let state = GilWait::of(thread);
+    leave(state);
+    state.owed.store(0, Relaxed);
+    state.place.store(0, Relaxed);
 }
 
 /// In a fork's child: its locks are new ones, and nobody waits.
 pub fn forget_all() {
-    KNOWN.conditions().iter().for_each(|condition| condition.store(0, Relaxed));
-    KNOWN.count.store(0, Relaxed);
-    for own in &OWN[..thread::used()] {
-        own.condition.store(0, Relaxed);
-        own.owed.store(0, Relaxed);
-        own.place.store(0, Relaxed);
+    CONDITIONS.addresses().iter().for_each(|condition| condition.store(0, Relaxed));
+    CONDITIONS.count.store(0, Relaxed);
+    for state in &WAITS[..threads::used()] {
+        state.condition.store(0, Relaxed);
+        state.owed.store(0, Relaxed);
+        state.place.store(0, Relaxed);
     }
     THRESHOLD.store(Ns::MAX, Relaxed);
 }

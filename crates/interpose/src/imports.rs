@@ -1,9 +1,9 @@
 //! Functions of the driver and the runtime that libraries and programs are linked with instead of looking them up.
 
-use crate::calls::wrap;
 use crate::elf::{self, Object};
 use crate::loader::Loader;
-use crate::looked::Looked;
+use crate::visited::VisitedObjects;
+use crate::wrappers::wrap;
 use crate::{objects, patch, recorded_functions};
 use libc::c_void;
 use std::cell::UnsafeCell;
@@ -32,7 +32,7 @@ static IMPORTS: [Import; MOST_IMPORTS] = [const {
 }; MOST_IMPORTS];
 static IMPORTED: AtomicUsize = AtomicUsize::new(0);
 /// The objects whose slots are all wrapped that will be.
-static LOOKED: Looked = Looked::new();
+static VISITED: VisitedObjects = VisitedObjects::new();
 
 /// Puts the wrapped functions into the slots of libraries and programs that are linked with the
 /// driver or the runtime instead of looking its functions up. `resolve` gives the function that a name stands for,
@@ -66,16 +66,16 @@ pub fn wrap_imports(resolve: &dyn Fn(&CStr) -> *mut c_void) {
 /// Nothing is looked up. False when a library was being loaded: try again. Unless `patient`, one that
 /// looks so is taken as it is.
 pub fn wrap_late_imports(loader: &Loader, patient: bool) -> bool {
-    LOOKED.begin(loader);
+    VISITED.begin(loader);
     let runtime = recorded_functions::wraps_runtime();
     let is_linked =
         |object: &Object<'_>| object.needs(b"libcuda.so") || runtime && object.needs(b"libcudart.so");
-    fill_imports(loader, patient, &|object| !LOOKED.contains(object) && is_linked(object))
+    fill_imports(loader, patient, &|object| !VISITED.contains(object) && is_linked(object))
 }
 
 /// In a fork's child: all libraries must be looked through again.
 pub fn forget_all() {
-    LOOKED.forget();
+    VISITED.forget();
 }
 
 impl Import {
@@ -107,7 +107,7 @@ fn remember(_: &Loader, name: &CStr) {
 
 /// Changes all slots for which there is a function, in libraries that are `wanted`.
 fn fill_imports(loader: &Loader, patient: bool, wanted: &dyn Fn(&Object<'_>) -> bool) -> bool {
-    each_import(loader, patient, wanted, |object| LOOKED.add(object), &mut |slot, bound| {
+    each_import(loader, patient, wanted, |object| VISITED.add(object), &mut |slot, bound| {
         let function = match bound {
             // Whatever it is: the driver's function, or one of the same name in another library.
             // SAFETY: the driver's or the runtime's function of that name, or another library's that stands for it.

@@ -8,6 +8,7 @@
 //! holds in such a callback and at no other time.
 
 use crate::elf::{self, Object};
+use crate::library::Library;
 use libc::{c_int, c_void, dl_phdr_info};
 use std::ffi::CStr;
 use std::marker::PhantomData;
@@ -134,9 +135,9 @@ impl Loader {
     }
 
     /// Calls `visit` with the program and each library.
-    pub fn each_library(&self, visit: &mut dyn FnMut(crate::Library<'_>)) {
+    pub fn each_library(&self, visit: &mut dyn FnMut(Library<'_>)) {
         self.each(&mut |object| {
-            visit(crate::Library::of(&object));
+            visit(Library::of(&object));
             ControlFlow::Continue(())
         });
     }

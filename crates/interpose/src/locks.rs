@@ -3,10 +3,12 @@
 //! Each tries first: a lock that is free costs a note in the thread's own memory. A thread that finds a lock held waits
 //! as before, between two looks at the clock. The result is the C library's.
 
-use crate::contended::{self, Contended};
-use crate::pending;
-use crate::thread::{self, Party, Thread};
-use crate::{Layer, LockKind, LockMode, Wait, now};
+use crate::clock::now;
+use crate::contended_locks::{self, ContendedLock};
+use crate::lock_kind::{Layer, LockKind, LockMode};
+use crate::thread::{Party, Thread};
+use crate::wait::Wait;
+use crate::{pending, threads};
 use libc::{
     CLOCK_MONOTONIC, CLOCK_REALTIME, EBUSY, EINVAL, ENOTRECOVERABLE, EOWNERDEAD, ETIMEDOUT, FUTEX_TID_MASK,
     c_int, c_void, clockid_t, pthread_cond_t, pthread_mutex_t, pthread_rwlock_t, pthread_t, sem_t, timespec,
@@ -21,7 +23,7 @@ pub type Spin = c_int;
 /// unwind: a thread that is cancelled while it waits for a condition leaves through the wait.
 pub(crate) mod real {
     use super::*;
-    pub use crate::newer::{
+    pub use crate::glibc_compat::{
         pthread_clockjoin_np, pthread_cond_clockwait, pthread_mutex_clocklock, pthread_rwlock_clockrdlock,
         pthread_rwlock_clockwrlock, sem_clockwait,
     };
@@ -101,14 +103,14 @@ fn waited(
 ) -> c_int {
     let Some(thread) = Thread::current() else { return wait() };
     let start = now();
-    let place = contended::find_or_add(lock);
+    let place = contended_locks::find_or_add(lock);
     place.inspect(|place| place.enter());
     let (holder, holders) = holders(thread, lock, kind);
     let result = wait();
     // Any other error came at once: nothing was waited for.
     if got(result) || result == ETIMEDOUT {
         let end = now();
-        let releaser = place.filter(|_| got(result)).map_or(Party::default(), Contended::releaser);
+        let releaser = place.filter(|_| got(result)).map_or(Party::default(), ContendedLock::releaser);
         let (call, site) = (thread.call(), site as u32);
         let layer = Layer::Listed;
         let wait =
@@ -129,16 +131,16 @@ pub(crate) fn holders(thread: &Thread, lock: usize, kind: LockKind) -> (Party, u
     let offset = match kind {
         LockKind::Mutex => 8,
         LockKind::Rwlock => 24,
-        _ => return thread::holders(lock, thread),
+        _ => return threads::holders(lock, thread),
     };
     // SAFETY: within the lock, which the caller of the lock function keeps alive; aligned, since
     // locks are aligned to eight bytes.
     let owner = unsafe { AtomicU32::from_ptr((lock + offset) as *mut u32) };
     match (owner.load(Relaxed), kind) {
-        (0, LockKind::Rwlock) => thread::holders(lock, thread),
+        (0, LockKind::Rwlock) => threads::holders(lock, thread),
         // Acquired or released at this moment.
         (0, _) => (Party::default(), 0),
-        (tid, _) => (thread::party(tid), 1),
+        (tid, _) => (threads::party(tid), 1),
     }
 }
 
@@ -206,13 +208,15 @@ pub(crate) fn tried(result: c_int, lock: usize, how: (LockKind, LockMode)) -> c_
 /// Releases a mutex by `release`.
 #[inline]
 fn give_mutex(mutex: usize, release: impl FnOnce() -> c_int) -> c_int {
-    if contended::may_know(mutex) { give_contended(mutex, release) } else { release() }
+    if contended_locks::may_know(mutex) { give_contended(mutex, release) } else { release() }
 }
 
 /// Releases a lock for which a thread may have waited.
 #[inline(never)]
 fn give_contended(lock: usize, release: impl FnOnce() -> c_int) -> c_int {
-    let (Some(place), Some(thread)) = (contended::find(lock), Thread::current()) else { return release() };
+    let (Some(place), Some(thread)) = (contended_locks::find(lock), Thread::current()) else {
+        return release();
+    };
     place.release(|| thread.party());
     let result = release();
     pending::record(thread);
@@ -226,14 +230,14 @@ pub(crate) fn give(lock: usize, release: impl FnOnce() -> c_int) -> c_int {
     // What was not noted is held exclusively. The C library releases such a lock whatever its state is: no failure
     // leaves it held.
     thread.release(lock);
-    if contended::may_know(lock) { give_contended(lock, release) } else { release() }
+    if contended_locks::may_know(lock) { give_contended(lock, release) } else { release() }
 }
 
 /// Waits for a condition by `wait`, which releases the mutex meanwhile. The C library acquires it again within its own
 /// wait, so a wait for that is not recorded.
 #[inline]
 pub(crate) fn wait_for_condition(mutex: usize, wait: impl FnOnce() -> c_int) -> c_int {
-    if let (Some(place), Some(thread)) = (contended::find(mutex), Thread::current()) {
+    if let (Some(place), Some(thread)) = (contended_locks::find(mutex), Thread::current()) {
         place.release(|| thread.party());
         pending::record(thread);
     }

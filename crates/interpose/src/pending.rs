@@ -4,9 +4,10 @@
 //! kept wait: a place belongs to the code that moved it from FREE to BUSY, and a handler that finds no free place
 //! records its wait at once.
 
+use crate::hooks::hooks;
 use crate::thread::{self, Thread};
-use crate::{Wait, awaited, gil, hooks, tally};
-use libc::c_void;
+use crate::threads;
+use crate::wait::Wait;
 use std::cell::UnsafeCell;
 use std::sync::atomic::Ordering::{Relaxed, SeqCst};
 use std::sync::atomic::{AtomicU8, compiler_fence};
@@ -24,21 +25,21 @@ const FILLED: u8 = 2;
 struct Pending {
     /// How many places are not free: mostly the answer of [`record`], in one load.
     count: AtomicU8,
-    places: [Kept; MOST],
+    places: [Slot; MOST],
 }
 
 /// Room for a wait. Zeros while it is free: other values would lie in the library's file.
-struct Kept {
+struct Slot {
     state: AtomicU8,
     wait: UnsafeCell<Wait>,
 }
 
 // SAFETY: only the thread at the same place of the known ones uses it, and of it only the code that made `state` BUSY.
-unsafe impl Sync for Kept {}
+unsafe impl Sync for Slot {}
 
 static PENDING: [Pending; thread::MOST] = [const { Pending::new() }; thread::MOST];
 
-impl Kept {
+impl Slot {
     /// Changes the state, unless it is another than `from`. A handler runs to its end before the code that it
     /// interrupted goes on, so a load and a store are one step for both if the state is BUSY in between.
     fn change(&self, from: u8, to: u8) -> bool {
@@ -74,7 +75,7 @@ impl Kept {
 
 impl Pending {
     const fn new() -> Pending {
-        let places = [const { Kept { state: AtomicU8::new(FREE), wait: UnsafeCell::new(Wait::NONE) } }; MOST];
+        let places = [const { Slot { state: AtomicU8::new(FREE), wait: UnsafeCell::new(Wait::NONE) } }; MOST];
         Pending { count: AtomicU8::new(0), places }
     }
 
@@ -128,29 +129,9 @@ fn record_all(thread: &'static Thread) {
     PENDING[thread.place()].drain(|wait| record_one(thread, wait));
 }
 
-/// A thread ends.
-///
-/// # Safety
-/// `thread` is the calling thread's [`Thread`], or null.
-pub unsafe extern "C-unwind" fn ended(thread: *mut c_void) {
-    // What it kept is its parent's in a child that ran no handler of `fork`.
-    if hooks().is_none() {
-        return;
-    }
-    // SAFETY: the caller's promise; a Thread stays.
-    if let Some(thread) = unsafe { thread.cast::<Thread>().as_ref() } {
-        // From here on a signal handler gets a place of its own.
-        thread.leave();
-        awaited::ended(thread);
-        gil::ended(thread);
-        record(thread);
-        tally::ended(thread);
-        let lost = PENDING[thread.place()].reset();
-        if let Some(hooks) = hooks() {
-            (0..lost).for_each(|_| (hooks.wait_lost)(thread));
-        }
-        thread.end();
-    }
+/// Frees the places of a thread that ends; how many waits are lost.
+pub fn clear(thread: &Thread) -> usize {
+    PENDING[thread.place()].reset()
 }
 
 /// In a fork's child: the parent records the waits.
@@ -160,7 +141,7 @@ pub unsafe extern "C-unwind" fn ended(thread: *mut c_void) {
 /// No thread of the child is known, as while it begins anew.
 pub unsafe fn forget_all() {
     // Those of places that no thread had are not even looked at: each is a page that the child would have to be given.
-    for pending in PENDING[..thread::used()].iter().filter(|pending| pending.count.load(Relaxed) > 0) {
+    for pending in PENDING[..threads::used()].iter().filter(|pending| pending.count.load(Relaxed) > 0) {
         pending.reset();
     }
 }

@@ -5,15 +5,19 @@
 //! Only waits of threads that make wrapped calls are of interest, so a thread that makes none goes straight to the C
 //! library. A thread that ends a wait does so, too, unless a thread that is watched waits there.
 
-use crate::awaited::{self, Ender, Which};
-use crate::contended::{self, Contended};
+use crate::clock::now;
+use crate::contended_locks::{self, ContendedLock};
+use crate::hooks::hooks;
+use crate::lock_kind::{Layer, LockKind, LockMode};
 use crate::locks::{
     self, MUTEX, READ, WRITE, attempt, got, is_clock, is_time, real, replacements, wait_for_condition,
 };
+use crate::process_state::is_recording;
 use crate::thread::{Party, Thread};
-use crate::{
-    Layer, LockKind, LockMode, Ns, Ticks, Wait, gil, hooks, is_long, is_recording, now, pending, tally,
-};
+use crate::ticks::{Ns, Ticks};
+use crate::wait::{Wait, is_long};
+use crate::waiters::{self, Ender, WakeCount};
+use crate::{gil, pending, tally};
 use libc::{
     EBUSY, EINVAL, ETIMEDOUT, c_int, c_void, clockid_t, pthread_barrier_t, pthread_cond_t, pthread_mutex_t,
     pthread_rwlock_t, pthread_t, sem_t, timespec,
@@ -54,7 +58,7 @@ fn late_place(thread: &'static Thread, wait: &Wait) -> u64 {
 }
 
 /// A wait that is over: who waited for what, and when.
-struct Over {
+struct FinishedWait {
     kind: LockKind,
     mode: LockMode,
     lock: usize,
@@ -63,10 +67,10 @@ struct Over {
     place: u64,
 }
 
-impl Over {
+impl FinishedWait {
     /// The wait as it is recorded; `None` for a short one, which is counted.
     fn wait(self, thread: &'static Thread) -> Option<Wait> {
-        let Over { kind, mode, lock, start, end, place } = self;
+        let FinishedWait { kind, mode, lock, start, end, place } = self;
         if end - start < THRESHOLD.load(Relaxed) {
             tally::add(thread, kind, end - start);
             return None;
@@ -122,14 +126,14 @@ fn take_held(
 ) -> c_int {
     let place = place(thread);
     let start = now();
-    let contended = contended::find_or_add(lock);
+    let contended = contended_locks::find_or_add(lock);
     contended.inspect(|contended| contended.enter());
     let (holder, holders) = locks::holders(thread, lock, kind);
     let result = wait();
     if got(result) || result == ETIMEDOUT {
         let end = now();
-        let releaser = contended.filter(|_| got(result)).map_or(Party::default(), Contended::releaser);
-        if let Some(wait) = (Over { kind, mode, lock, start, end, place }).wait(thread) {
+        let releaser = contended.filter(|_| got(result)).map_or(Party::default(), ContendedLock::releaser);
+        if let Some(wait) = (FinishedWait { kind, mode, lock, start, end, place }).wait(thread) {
             pending::add(thread, &Wait { holders, holder, releaser, ..wait });
         }
     }
@@ -143,8 +147,8 @@ fn take_held(
 /// Releases a mutex by `release`.
 #[inline]
 fn give_mutex(mutex: usize, release: impl FnOnce() -> c_int) -> c_int {
-    if contended::may_know(mutex)
-        && let (Some(place), Some(thread)) = (contended::find(mutex), Thread::current())
+    if contended_locks::may_know(mutex)
+        && let (Some(place), Some(thread)) = (contended_locks::find(mutex), Thread::current())
     {
         place.release(|| thread.party());
     }
@@ -165,7 +169,7 @@ fn give_rwlock(lock: usize, release: impl FnOnce() -> c_int) -> c_int {
 }
 
 /// Outcome of a wait.
-enum Ended {
+enum Outcome {
     /// The awaited event happened.
     Met,
     /// It gave up.
@@ -174,16 +178,16 @@ enum Ended {
     Otherwise,
 }
 
-fn ended(result: c_int) -> Ended {
+fn ended(result: c_int) -> Outcome {
     match result {
-        0 => Ended::Met,
-        ETIMEDOUT => Ended::TimedOut,
-        _ => Ended::Otherwise,
+        0 => Outcome::Met,
+        ETIMEDOUT => Outcome::TimedOut,
+        _ => Outcome::Otherwise,
     }
 }
 
 /// Like [`ended`], but with an error in errno.
-fn ended_by_errno(result: c_int) -> Ended {
+fn ended_by_errno(result: c_int) -> Outcome {
     // SAFETY: errno is the thread's own.
     ended(if result == 0 { 0 } else { unsafe { *libc::__errno_location() } })
 }
@@ -195,19 +199,19 @@ fn meet(
     kind: LockKind,
     lock: usize,
     wait: impl FnOnce() -> c_int,
-    ended: fn(c_int) -> Ended,
+    ended: fn(c_int) -> Outcome,
 ) -> c_int {
     let place = place(thread);
     let start = now();
-    let number = awaited::begin(thread, lock, start);
+    let number = waiters::begin(thread, lock, start);
     let result = wait();
     let end = now();
     let how = ended(result);
-    let Some(ender) = awaited::end(thread, number, matches!(how, Ended::Met)) else { return result };
+    let Some(ender) = waiters::end(thread, number, matches!(how, Outcome::Met)) else { return result };
     let mode = LockMode::Exclusive;
     let long = match how {
-        Ended::Otherwise => None,
-        _ => (Over { kind, mode, lock, start, end, place }).wait(thread),
+        Outcome::Otherwise => None,
+        _ => (FinishedWait { kind, mode, lock, start, end, place }).wait(thread),
     };
     if let Some(wait) = long {
         let Ender { party: releaser, at: released, place: releaser_place } = ender.unwrap_or_default();
@@ -225,20 +229,20 @@ fn meet(
 
 /// Ends waits at an address by `end`: where one is known there, it learns who did.
 #[inline]
-fn end_waits(address: usize, which: Which, end: impl FnOnce() -> c_int) -> c_int {
-    if awaited::may_be(address) { end_known_waits(address, which, end) } else { end() }
+fn end_waits(address: usize, which: WakeCount, end: impl FnOnce() -> c_int) -> c_int {
+    if waiters::may_be(address) { end_known_waits(address, which, end) } else { end() }
 }
 
 #[inline(never)]
-fn end_known_waits(address: usize, which: Which, end: impl FnOnce() -> c_int) -> c_int {
+fn end_known_waits(address: usize, which: WakeCount, end: impl FnOnce() -> c_int) -> c_int {
     let Some(thread) = Thread::current() else { return end() };
     let at = now();
-    let Some(oldest) = awaited::oldest(address, at) else { return end() };
+    let Some(oldest) = waiters::oldest(address, at) else { return end() };
     let hooks = hooks();
     let place = hooks
         .filter(|_| oldest >= THRESHOLD.load(Relaxed))
         .map_or(0, |hooks| (hooks.promise)(thread, is_long(oldest)));
-    awaited::leave_name(address, which, &Ender { party: thread.party(), at, place });
+    waiters::leave_name(address, which, &Ender { party: thread.party(), at, place });
     let result = end();
     // Nobody waits for this thread any more.
     if place != 0
@@ -271,7 +275,7 @@ fn meet_condition<const LAYER: usize>(condition: usize, mutex: usize, wait: impl
         Some(thread) => {
             if LAYER == LISTED {
                 // The wait is recorded once the mutex is released, which such a library does in silence unless it is known.
-                contended::find_or_add(mutex);
+                contended_locks::find_or_add(mutex);
             }
             // The thread keeps one place at a time.
             pending::record(thread);
@@ -310,7 +314,7 @@ fn signal<const LAYER: usize>(condition: usize, signal: impl FnOnce() -> c_int) 
             gil.acquired();
             signal()
         }
-        None => end_waits(condition, Which::One, signal),
+        None => end_waits(condition, WakeCount::One, signal),
     }
 }
 
@@ -339,14 +343,14 @@ fn take_mutex<const LAYER: usize>(
 unsafe fn arrive(barrier: *mut pthread_barrier_t, arrive: impl FnOnce() -> c_int) -> c_int {
     let address = barrier as usize;
     // SAFETY: the caller's promise.
-    if awaited::may_be(address) && unsafe { is_last(barrier) } {
-        return end_waits(address, Which::All, arrive);
+    if waiters::may_be(address) && unsafe { is_last(barrier) } {
+        return end_waits(address, WakeCount::All, arrive);
     }
     match watched() {
         None => arrive(),
         Some(thread) => meet(thread, LockKind::Barrier, address, arrive, |result| match result {
             // `PTHREAD_BARRIER_SERIAL_THREAD`
-            -1 => Ended::Met,
+            -1 => Outcome::Met,
             result => ended(result),
         }),
     }
@@ -383,9 +387,9 @@ fn join_watched(thread: &'static Thread, of: pthread_t, wait: impl FnOnce() -> c
     let (kind, mode, lock, start) = (LockKind::Join, LockMode::Exclusive, of as usize, now());
     let result = wait();
     let end = now();
-    let met = matches!(ended(result), Ended::Met);
+    let met = matches!(ended(result), Outcome::Met);
     if (met || result == ETIMEDOUT)
-        && let Some(wait) = (Over { kind, mode, lock, start, end, place }).wait(thread)
+        && let Some(wait) = (FinishedWait { kind, mode, lock, start, end, place }).wait(thread)
     {
         let releaser = if met { Party { tid, ..Party::default() } } else { Party::default() };
         let place = late_place(thread, &wait);
@@ -484,7 +488,7 @@ replacements! {
     pthread_cond_signal(condition: *mut pthread_cond_t) = |LAYER|
         signal::<LAYER>(condition as usize, || libc::pthread_cond_signal(condition));
     pthread_cond_broadcast(condition: *mut pthread_cond_t) = |_LAYER|
-        end_waits(condition as usize, Which::All, || libc::pthread_cond_broadcast(condition));
+        end_waits(condition as usize, WakeCount::All, || libc::pthread_cond_broadcast(condition));
     pthread_cond_init(condition: *mut pthread_cond_t, attributes: *const libc::pthread_condattr_t) = |LAYER| {
         forget_gil::<LAYER>(condition as usize);
         libc::pthread_cond_init(condition, attributes)
@@ -500,7 +504,7 @@ replacements! {
     sem_clockwait(semaphore: *mut sem_t, clock: clockid_t, until: *const timespec) = |_LAYER|
         down(semaphore, || real::sem_clockwait(semaphore, clock, until));
     sem_post(semaphore: *mut sem_t) = |_LAYER|
-        end_waits(semaphore as usize, Which::One, || libc::sem_post(semaphore));
+        end_waits(semaphore as usize, WakeCount::One, || libc::sem_post(semaphore));
 
     pthread_barrier_wait(barrier: *mut pthread_barrier_t) = |_LAYER|
         arrive(barrier, || libc::pthread_barrier_wait(barrier));

@@ -3,10 +3,12 @@
 //! Programs ask all the time: PyTorch five times a launch. So a query passes through little code, and few words of it:
 //! the longest query takes seven (`cuStreamGetCaptureInfo_v3`). Most are only counted; one in many is timed.
 
-use crate::tally::{self, Look};
+use crate::call::{BegunCall, begin};
+use crate::function::Function;
+use crate::hooks::Span;
+use crate::tally::{self, QueryPath};
 use crate::thread::{CallRef, Thread};
-use crate::wrapped::{ARGUMENTS, Arguments, Begun, Wrapped, begin};
-use crate::{Function, Span};
+use crate::wrapped_function::{ARGUMENTS, Arguments, WrappedFunction};
 use libc::{c_int, c_void};
 use std::sync::atomic::AtomicUsize;
 use std::sync::atomic::Ordering::{AcqRel, Acquire};
@@ -19,10 +21,11 @@ const WORDS: usize = 8;
 
 type Words = [usize; WORDS];
 
-/// Like [`crate::wrapped::Entry`], but of a query.
-type Ask = unsafe extern "C-unwind" fn(usize, usize, usize, usize, usize, usize, usize, usize) -> usize;
+/// Like [`crate::wrapped_function::Entry`], but of a query.
+type QueryEntry =
+    unsafe extern "C-unwind" fn(usize, usize, usize, usize, usize, usize, usize, usize) -> usize;
 
-static WRAPPED: [Wrapped; MOST] = [const { Wrapped::new() }; MOST];
+static WRAPPED: [WrappedFunction; MOST] = [const { WrappedFunction::new() }; MOST];
 static COUNT: AtomicUsize = AtomicUsize::new(0);
 
 /// Adds a wrapper of a query, which returns whether it succeeded or not; `None` when there are too many.
@@ -40,25 +43,25 @@ pub fn thunk_of(real: *mut c_void) -> Option<*mut c_void> {
 
 /// The query that a wrapper stands for.
 pub fn real_of(thunk: *mut c_void) -> Option<*mut c_void> {
-    of(thunk).map(Wrapped::real)
+    of(thunk).map(WrappedFunction::real)
 }
 
 /// Its number.
 pub fn number_of(thunk: *mut c_void) -> Option<u32> {
-    of(thunk).map(Wrapped::number)
+    of(thunk).map(WrappedFunction::number)
 }
 
-fn of(thunk: *mut c_void) -> Option<&'static Wrapped> {
+fn of(thunk: *mut c_void) -> Option<&'static WrappedFunction> {
     let at = THUNKS.iter().position(|known| *known as *mut c_void == thunk)?;
     WRAPPED.get(at)
 }
 
 /// In a fork's child: functions have no names.
 pub fn forget_all() {
-    known().iter().for_each(Wrapped::forget_name);
+    known().iter().for_each(WrappedFunction::forget_name);
 }
 
-fn known() -> &'static [Wrapped] {
+fn known() -> &'static [WrappedFunction] {
     &WRAPPED[..COUNT.load(Acquire).min(MOST)]
 }
 
@@ -83,9 +86,9 @@ unsafe extern "C-unwind" fn thunk<const AT: usize>(
     let wrapped = &WRAPPED[AT];
     // SAFETY: the caller's own words.
     let call = || unsafe { real(wrapped)(a, b, c, d, e, f, g, h) };
-    match wrapped.query().map_or(Look::Away, tally::look) {
-        Look::Away => call(),
-        Look::Counted(thread) => {
+    match wrapped.query().map_or(QueryPath::Unrecorded, tally::begin_query) {
+        QueryPath::Unrecorded => call(),
+        QueryPath::Counted(thread) => {
             // Queries that it makes are a part of it.
             let outer = thread.enter_query(CallRef { function: wrapped.name(), since: 0 });
             let result = call();
@@ -96,16 +99,16 @@ unsafe extern "C-unwind" fn thunk<const AT: usize>(
             result
         }
         // SAFETY: the caller's own words.
-        Look::Close => unsafe { timed(wrapped, &[a, b, c, d, e, f, g, h]) },
+        QueryPath::Timed => unsafe { timed(wrapped, &[a, b, c, d, e, f, g, h]) },
     }
 }
 
 /// The query itself.
 #[inline(always)]
-fn real(wrapped: &Wrapped) -> Ask {
+fn real(wrapped: &WrappedFunction) -> QueryEntry {
     // SAFETY: a function with integer and pointer arguments, of which it takes the first ones; a thunk is handed out only
     // after it was stored.
-    unsafe { std::mem::transmute::<*mut c_void, Ask>(wrapped.real()) }
+    unsafe { std::mem::transmute::<*mut c_void, QueryEntry>(wrapped.real()) }
 }
 
 /// Times a query: one that took long is recorded, as is one that failed.
@@ -115,7 +118,7 @@ fn real(wrapped: &Wrapped) -> Ask {
 /// `words` are what the caller of the query gave.
 #[cold]
 #[inline(never)]
-unsafe fn timed(wrapped: &'static Wrapped, words: &Words) -> usize {
+unsafe fn timed(wrapped: &'static WrappedFunction, words: &Words) -> usize {
     let begun = begin(wrapped);
     let [a, b, c, d, e, f, g, h] = *words;
     // SAFETY: the caller's promise.
@@ -132,13 +135,13 @@ unsafe fn timed(wrapped: &'static Wrapped, words: &Words) -> usize {
 /// A query failed that was not timed: it is recorded as it returns.
 #[cold]
 #[inline(never)]
-fn failed(wrapped: &'static Wrapped, words: &Words, result: usize) {
+fn failed(wrapped: &'static WrappedFunction, words: &Words, result: usize) {
     if let Some(begun) = begin(wrapped) {
         record(&begun, wrapped, words, begun.end(), wrapped.code(result));
     }
 }
 
-fn record(begun: &Begun, wrapped: &'static Wrapped, words: &Words, span: Span, code: c_int) {
+fn record(begun: &BegunCall, wrapped: &'static WrappedFunction, words: &Words, span: Span, code: c_int) {
     let mut args: Arguments = [0; ARGUMENTS];
     args[..WORDS].copy_from_slice(words);
     begun.thread.count_call();
@@ -146,7 +149,7 @@ fn record(begun: &Begun, wrapped: &'static Wrapped, words: &Words, span: Span, c
 }
 
 /// Whether a query that is over was short, and is counted.
-fn is_counted(wrapped: &Wrapped, thread: &'static Thread, span: Span, code: c_int) -> bool {
+fn is_counted(wrapped: &WrappedFunction, thread: &'static Thread, span: Span, code: c_int) -> bool {
     wrapped.query().is_some_and(|query| tally::add_query_time(thread, query, span, code))
 }
 
@@ -159,6 +162,6 @@ macro_rules! thunks {
     };
 }
 
-static THUNKS: [Ask; MOST] = thunks!(
+static THUNKS: [QueryEntry; MOST] = thunks!(
     0 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20 21 22 23 24 25 26 27 28 29 30 31
 );

@@ -1,10 +1,11 @@
 //! Which libraries are watched, and giving them their replacements.
 
 use crate::elf::{Object, Slot};
+use crate::library::Library;
 use crate::loader::Loader;
 use crate::locks::Replacements;
-use crate::looked::Looked;
-use crate::{Library, patch, program};
+use crate::visited::VisitedObjects;
+use crate::{patch, program};
 use std::ops::ControlFlow;
 
 /// Libraries with replacements of their own; further ones share the last.
@@ -26,7 +27,7 @@ static OF_LISTED: program::Replacements = program::Replacements::of::<{ program:
 const OF_LOCKS: [&[u8]; 3] = [b"pthread_mutex_", b"pthread_rwlock_", b"pthread_spin_"];
 
 /// The watched ones.
-static WATCHED: Looked = Looked::new();
+static WATCHED: VisitedObjects = VisitedObjects::new();
 
 /// How the locks of a library are watched.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -61,7 +62,7 @@ impl Site {
 
 /// Result of watching.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
-pub struct Watched {
+pub struct WatchResult {
     /// How many slots were changed.
     pub changed: usize,
     /// Another thread was loading a library that is wanted: try again.
@@ -76,9 +77,9 @@ pub fn watch(
     loader: &Loader,
     patient: bool,
     matches: &mut dyn FnMut(&Library<'_>) -> Option<Site>,
-) -> Watched {
+) -> WatchResult {
     WATCHED.begin(loader);
-    let mut watched = Watched::default();
+    let mut watched = WatchResult::default();
     loader.each(&mut |object| {
         if !WATCHED.contains(&object)
             && let Some(site) = matches(&Library::of(&object))

@@ -1,7 +1,11 @@
 //! Waits and queries too short to be recorded: counted and summed, by thread and kind.
 
+use crate::hooks::{Span, Tally, TallyKind, hooks};
+use crate::lock_kind::LockKind;
+use crate::process_state::is_recording;
 use crate::thread::{self, Thread};
-use crate::{LockKind, Span, Ticks, hooks, is_recording};
+use crate::threads;
+use crate::ticks::Ticks;
 use std::sync::atomic::Ordering::{AcqRel, Acquire, Relaxed, Release};
 use std::sync::atomic::{AtomicI64, AtomicU32, AtomicU64, AtomicUsize};
 
@@ -19,46 +23,27 @@ const QUERY_BATCH: u64 = 4096;
 /// Of so many calls of a query by a thread, the first is timed: to read the clock twice takes longer than most queries.
 const TIMED: u64 = 64;
 
-/// Kind of waits or queries that are counted.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Counted {
-    /// Waits for a lock of that kind.
-    Wait(LockKind),
-    /// Calls of the query with that number, as [`crate::Hooks::number`] gave it.
-    Query(u32),
-}
-
-/// How many there were.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Tallied {
-    /// All of them.
-    pub count: u64,
-    /// The timed ones among them.
-    pub timed: u64,
-    /// How long those took together.
-    pub time: Ticks,
-}
-
 /// The waits for one kind of lock since they were last passed on.
-struct Short {
+struct ShortWaits {
     count: AtomicU64,
     time: AtomicI64,
 }
 
-static SHORT: [[Short; KINDS]; thread::MOST] =
-    [const { [const { Short { count: AtomicU64::new(0), time: AtomicI64::new(0) } }; KINDS] }; thread::MOST];
+static SHORT_WAITS: [[ShortWaits; KINDS]; thread::MOST] =
+    [const { [const { ShortWaits { count: AtomicU64::new(0), time: AtomicI64::new(0) } }; KINDS] };
+        thread::MOST];
 
 /// The calls of one query by one thread. Only the thread adds to them; who passes them on keeps what was passed on.
-struct Asked {
+struct QueryCount {
     count: AtomicU64,
     timed: AtomicU64,
     time: AtomicI64,
     passed: [AtomicU64; 3],
 }
 
-impl Asked {
-    const fn new() -> Asked {
-        Asked {
+impl QueryCount {
+    const fn new() -> QueryCount {
+        QueryCount {
             count: AtomicU64::new(0),
             timed: AtomicU64::new(0),
             time: AtomicI64::new(0),
@@ -67,16 +52,16 @@ impl Asked {
     }
 
     /// Calls since this was last asked.
-    fn take(&self) -> Tallied {
+    fn take(&self) -> Tally {
         let all =
             [self.count.load(Relaxed), self.timed.load(Relaxed), self.time.load(Relaxed).cast_unsigned()];
         let [count, timed, time] =
             std::array::from_fn(|at| all[at].wrapping_sub(self.passed[at].swap(all[at], Relaxed)));
-        Tallied { count, timed, time: time.cast_signed() }
+        Tally { count, timed, time: time.cast_signed() }
     }
 
     fn forget(&self) {
-        let Asked { count, timed, time, passed } = self;
+        let QueryCount { count, timed, time, passed } = self;
         // Mostly there is nothing, in pages that a fork's child would have to be given.
         if count.load(Relaxed) != 0 || passed.iter().any(|number| number.load(Relaxed) != 0) {
             [count, timed].into_iter().chain(passed).for_each(|number| number.store(0, Relaxed));
@@ -85,7 +70,8 @@ impl Asked {
     }
 }
 
-static ASKED: [[Asked; QUERIES]; thread::MOST] = [const { [const { Asked::new() }; QUERIES] }; thread::MOST];
+static QUERY_COUNTS: [[QueryCount; QUERIES]; thread::MOST] =
+    [const { [const { QueryCount::new() }; QUERIES] }; thread::MOST];
 
 /// The numbers of the queries' functions.
 static FUNCTIONS: [AtomicU32; QUERIES] = [const { AtomicU32::new(0) }; QUERIES];
@@ -114,44 +100,44 @@ fn queries() -> usize {
 }
 
 /// How a call of a query is looked at.
-pub enum Look {
+pub enum QueryPath {
     /// Not at all: it is part of a call, or nothing is recorded.
-    Away,
+    Unrecorded,
     /// It was counted.
     Counted(&'static Thread),
     /// It is to be timed.
-    Close,
+    Timed,
 }
 
 /// A query is about to be called. Programs ask all the time: one call in [`TIMED`] is timed.
 #[inline]
-pub fn look(query: usize) -> Look {
+pub fn begin_query(query: usize) -> QueryPath {
     if !is_recording() {
-        return Look::Away;
+        return QueryPath::Unrecorded;
     }
-    let Some(thread) = Thread::known() else { return Look::Close };
+    let Some(thread) = Thread::known() else { return QueryPath::Timed };
     if thread.function() != 0 {
-        return Look::Away;
+        return QueryPath::Unrecorded;
     }
-    let Some(asked) = ASKED[thread.place()].get(query) else { return Look::Away };
-    let count = asked.count.load(Relaxed);
+    let Some(counts) = QUERY_COUNTS[thread.place()].get(query) else { return QueryPath::Unrecorded };
+    let count = counts.count.load(Relaxed);
     if count % TIMED == 0 {
-        return Look::Close;
+        return QueryPath::Timed;
     }
-    asked.count.store(count + 1, Relaxed);
+    counts.count.store(count + 1, Relaxed);
     if count % QUERY_BATCH == QUERY_BATCH - 1 {
         pass_on_query(thread, query);
     }
-    Look::Counted(thread)
+    QueryPath::Counted(thread)
 }
 
 /// Counts a query that was timed; false where it is worth a record: it was long, or failed.
 pub fn add_query_time(thread: &'static Thread, query: usize, Span { start, end }: Span, result: i32) -> bool {
     let is_short = end - start < SHORT_QUERY.load(Relaxed) && result == 0;
-    if is_short && let Some(asked) = ASKED[thread.place()].get(query) {
-        asked.count.store(asked.count.load(Relaxed) + 1, Relaxed);
-        asked.timed.store(asked.timed.load(Relaxed) + 1, Relaxed);
-        asked.time.store(asked.time.load(Relaxed) + (end - start), Relaxed);
+    if is_short && let Some(counts) = QUERY_COUNTS[thread.place()].get(query) {
+        counts.count.store(counts.count.load(Relaxed) + 1, Relaxed);
+        counts.timed.store(counts.timed.load(Relaxed) + 1, Relaxed);
+        counts.time.store(counts.time.load(Relaxed) + (end - start), Relaxed);
     }
     is_short
 }
@@ -161,7 +147,7 @@ pub fn add(thread: &'static Thread, kind: LockKind, time: Ticks) {
     if !is_recording() {
         return;
     }
-    let short = &SHORT[thread.place()][kind as usize];
+    let short = &SHORT_WAITS[thread.place()][kind as usize];
     // Also other threads take from these: when the process ends.
     short.time.fetch_add(time, Relaxed);
     if short.count.fetch_add(1, Relaxed) + 1 >= BATCH {
@@ -172,24 +158,24 @@ pub fn add(thread: &'static Thread, kind: LockKind, time: Ticks) {
 #[cold]
 #[inline(never)]
 fn pass_on(of: &'static Thread, kind: LockKind) {
-    let short = &SHORT[of.place()][kind as usize];
+    let short = &SHORT_WAITS[of.place()][kind as usize];
     let (count, time) = (short.count.swap(0, Relaxed), short.time.swap(0, Relaxed));
-    tell(of, Counted::Wait(kind), Tallied { count, timed: count, time });
+    tell(of, TallyKind::Wait(kind), Tally { count, timed: count, time });
 }
 
 #[cold]
 #[inline(never)]
 fn pass_on_query(of: &'static Thread, query: usize) {
-    if let (Some(asked), Some(function)) = (ASKED[of.place()].get(query), FUNCTIONS.get(query)) {
-        tell(of, Counted::Query(function.load(Relaxed)), asked.take());
+    if let (Some(counts), Some(function)) = (QUERY_COUNTS[of.place()].get(query), FUNCTIONS.get(query)) {
+        tell(of, TallyKind::Query(function.load(Relaxed)), counts.take());
     }
 }
 
-fn tell(of: &'static Thread, counted: Counted, tallied: Tallied) {
-    if tallied.count > 0
+fn tell(of: &'static Thread, kind: TallyKind, tally: Tally) {
+    if tally.count > 0
         && let Some(hooks) = hooks()
     {
-        (hooks.tallied)(of, counted, tallied);
+        (hooks.tallied)(of, kind, tally);
     }
 }
 
@@ -201,21 +187,21 @@ fn pass_all_on(thread: &'static Thread) {
 /// Passes on what is left of a thread: it ends, and another may get its place.
 pub fn ended(thread: &'static Thread) {
     pass_all_on(thread);
-    ASKED[thread.place()].iter().for_each(Asked::forget);
+    QUERY_COUNTS[thread.place()].iter().for_each(QueryCount::forget);
 }
 
 /// Passes on what is left of all threads: the process ends.
 pub fn flush() {
-    thread::each(&mut pass_all_on);
+    threads::each(&mut pass_all_on);
 }
 
 /// In a fork's child: the parent counts its own.
 pub fn forget_all() {
-    thread::each(&mut |thread| {
-        for short in &SHORT[thread.place()] {
+    threads::each(&mut |thread| {
+        for short in &SHORT_WAITS[thread.place()] {
             short.count.store(0, Relaxed);
             short.time.store(0, Relaxed);
         }
-        ASKED[thread.place()].iter().for_each(Asked::forget);
+        QUERY_COUNTS[thread.place()].iter().for_each(QueryCount::forget);
     });
 }

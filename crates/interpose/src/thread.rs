@@ -1,11 +1,12 @@
-//! The threads of the process that acquired a watched lock or made a wrapped call.
+//! A thread of the process that acquired a watched lock or made a wrapped call: the call that it is in, and its locks.
 
-use crate::own::{CALLING, CHECKED, OWN};
-use crate::{LockMode, Ticks, clock, current};
-use libc::c_void;
+use crate::lock_kind::LockMode;
+use crate::process_state::{CALLING, CHECKED, PROCESS_STATE};
+use crate::thread_variable;
+use crate::ticks::{Ticks, counter};
 use std::cell::UnsafeCell;
 use std::ptr::{null, null_mut};
-use std::sync::atomic::Ordering::{AcqRel, Acquire, Relaxed, Release, SeqCst};
+use std::sync::atomic::Ordering::{Acquire, Relaxed, Release, SeqCst};
 use std::sync::atomic::{
     AtomicBool, AtomicI64, AtomicPtr, AtomicU32, AtomicU64, AtomicUsize, compiler_fence,
 };
@@ -14,7 +15,7 @@ use std::sync::atomic::{
 pub const MOST: usize = if cfg!(miri) { 16 } else { 4096 };
 
 /// Most locks of a thread that are known at once. The driver holds two or three.
-const MOST_HELD: usize = 8;
+pub(crate) const MOST_HELD: usize = 8;
 
 /// A host thread. Only its own thread writes to it; others read it while they wait for a lock that
 /// it holds.
@@ -26,7 +27,7 @@ pub struct Thread {
     held: AtomicUsize,
     /// The locks it holds, in the order in which it acquired them: addresses, plus [`SHARED`] where it holds one shared.
     locks: [AtomicUsize; MOST_HELD],
-    own: Progress,
+    pub(crate) own: Progress,
     /// It made a wrapped call before it noted its calls where it does now.
     called: AtomicBool,
 }
@@ -54,15 +55,15 @@ pub struct Progress {
     pub since: AtomicI64,
 }
 
-impl Outer {
+impl OuterCall {
     #[inline]
-    fn of(call: CallRef) -> Outer {
-        Outer { call, stack: current::call_stack() }
+    fn of(call: CallRef) -> OuterCall {
+        OuterCall { call, stack: thread_variable::call_stack() }
     }
 }
 
 impl Progress {
-    fn call(&self) -> CallRef {
+    pub(crate) fn call(&self) -> CallRef {
         CallRef { function: self.function.load(Relaxed), since: self.since.load(Relaxed) }
     }
 }
@@ -78,7 +79,7 @@ pub struct CallRef {
 
 /// The call that another is made in.
 #[derive(Clone, Copy)]
-pub(crate) struct Outer {
+pub(crate) struct OuterCall {
     call: CallRef,
     /// Where it is on the stack.
     stack: usize,
@@ -93,7 +94,7 @@ pub struct Party {
     pub call: CallRef,
 }
 
-static THREADS: [Thread; MOST] = [const {
+pub(crate) static THREADS: [Thread; MOST] = [const {
     Thread {
         progress: AtomicPtr::new(null_mut()),
         room: UnsafeCell::new([0; 7]),
@@ -111,68 +112,36 @@ static THREADS: [Thread; MOST] = [const {
 
 /// The kernel's id of the thread in each place; 0 for one that is free. Apart from the threads: who
 /// looks one up does not disturb them.
-static TIDS: [AtomicU32; MOST] = [const { AtomicU32::new(0) }; MOST];
+pub(crate) static TIDS: [AtomicU32; MOST] = [const { AtomicU32::new(0) }; MOST];
 
 /// Where the thread in each place notes its calls, as it says itself; null for [`Thread::own`]. Apart from the
 /// threads, too: every wait for a lock looks up what its holder does.
-static PROGRESS: [AtomicPtr<Progress>; MOST] = [const { AtomicPtr::new(null_mut()) }; MOST];
-
-/// Places used so far; those behind were never touched.
-static USED: AtomicUsize = AtomicUsize::new(0);
-
-/// Places whose threads ended and that no other thread has yet.
-static FREE: AtomicUsize = AtomicUsize::new(0);
-
-/// The key whose destructor runs when a thread ends; plus one, 0 for none.
-static KEY: AtomicU32 = AtomicU32::new(0);
-
-/// Function that an ending thread calls with its [`Thread`], to [`Thread::end`] it. A cancellation may pass through it.
-pub type Ended = unsafe extern "C-unwind" fn(*mut c_void);
-
-unsafe extern "C" {
-    fn pthread_key_create(key: *mut libc::pthread_key_t, ended: Option<Ended>) -> libc::c_int;
-}
+pub(crate) static PROGRESS: [AtomicPtr<Progress>; MOST] = [const { AtomicPtr::new(null_mut()) }; MOST];
 
 /// The process's id.
-static PROCESS: AtomicU32 = AtomicU32::new(0);
+pub(crate) static PROCESS: AtomicU32 = AtomicU32::new(0);
 
 /// Whether the calling task is none of this process's threads, or none of them is known: a task that has the process's memory
 /// may have the thread pointer of one of them, too.
 #[cold]
-fn is_foreign() -> bool {
-    OWN.threads.load(Relaxed) != CHECKED || std::process::id() != PROCESS.load(Relaxed)
+pub(crate) fn is_foreign() -> bool {
+    PROCESS_STATE.threads.load(Relaxed) != CHECKED || std::process::id() != PROCESS.load(Relaxed)
 }
 
 /// The calling thread is no known one any more.
 pub fn leave() {
-    current::set(null());
-}
-
-/// Makes the key, early, while keys are few: a thread's first ones cost no memory.
-pub fn prepare(ended: Ended) {
-    PROCESS.store(std::process::id(), Relaxed);
-    let mut key = 0;
-    // SAFETY: `ended` stays loaded as long as the process lives, and is called with what `claim` puts there.
-    if unsafe { pthread_key_create(&mut key, Some(ended)) } == 0 {
-        KEY.store(key + 1, Release);
-    }
+    thread_variable::set(null());
 }
 
 impl Thread {
-    /// The calling thread; `None` when too many are known.
-    #[inline]
-    pub fn current() -> Option<&'static Thread> {
-        Thread::known().or_else(claim)
-    }
-
     /// The calling thread, if it was asked for before.
     #[inline]
     pub(crate) fn known() -> Option<&'static Thread> {
-        if OWN.threads.load(Relaxed) != CALLING && is_foreign() {
+        if PROCESS_STATE.threads.load(Relaxed) != CALLING && is_foreign() {
             return None;
         }
         // SAFETY: null or a place of THREADS.
-        unsafe { current::get().cast::<Thread>().as_ref() }
+        unsafe { thread_variable::get().cast::<Thread>().as_ref() }
     }
 
     /// The kernel's id of it.
@@ -189,7 +158,7 @@ impl Thread {
     }
 
     /// Where its id is: at the same place of TIDS as it is of THREADS.
-    fn id(&self) -> &'static AtomicU32 {
+    pub(crate) fn id(&self) -> &'static AtomicU32 {
         &TIDS[self.place()]
     }
 
@@ -218,7 +187,7 @@ impl Thread {
         self.set_progress(std::ptr::from_ref(place).cast_mut());
     }
 
-    fn set_progress(&self, progress: *mut Progress) {
+    pub(crate) fn set_progress(&self, progress: *mut Progress) {
         self.progress.store(progress, Release);
         PROGRESS[self.place()].store(progress, Release);
     }
@@ -246,7 +215,10 @@ impl Thread {
     #[inline(always)]
     pub fn function(&self) -> u32 {
         let function = self.call().function;
-        if function != 0 && current::stack() >= current::call_stack() && current::call_stack() != 0 {
+        if function != 0
+            && thread_variable::stack() >= thread_variable::call_stack()
+            && thread_variable::call_stack() != 0
+        {
             return self.leave_call();
         }
         function
@@ -260,26 +232,26 @@ impl Thread {
 
     /// A wrapped call begins, with so many `launches` (0 or 1); the call it is made in.
     #[inline(always)]
-    pub(crate) fn enter(&self, call: CallRef, launches: u32) -> Outer {
+    pub(crate) fn enter(&self, call: CallRef, launches: u32) -> OuterCall {
         let progress = self.progress();
-        let outer = Outer::of(progress.call());
+        let outer = OuterCall::of(progress.call());
         self.enter_in(progress, call, launches);
         outer
     }
 
     /// A call is over; the thread is in the one that it was made in.
     #[inline]
-    pub(crate) fn leave_to(&self, outer: Outer) {
+    pub(crate) fn leave_to(&self, outer: OuterCall) {
         self.set_call(outer.call);
-        current::set_call_stack(outer.stack);
+        thread_variable::set_call_stack(outer.stack);
     }
 
     /// A query begins; the call it is made in. It counts as a call if it takes long: [`Thread::count_call`].
     #[inline(always)]
-    pub(crate) fn enter_query(&self, call: CallRef) -> Outer {
+    pub(crate) fn enter_query(&self, call: CallRef) -> OuterCall {
         self.called.store(true, Relaxed);
-        let outer = Outer::of(self.call());
-        current::set_call_stack(current::stack());
+        let outer = OuterCall::of(self.call());
+        thread_variable::set_call_stack(thread_variable::stack());
         self.set_call(call);
         outer
     }
@@ -293,14 +265,14 @@ impl Thread {
     /// A launch begins, now; where it is noted, the call it is part of, and when it began. `None` when it is part of a
     /// call of the same name, or when the thread notes its calls in no place that was given.
     #[inline(always)]
-    pub(crate) fn enter_launch(&self, function: u32) -> Option<(&'static Progress, Outer, Ticks)> {
+    pub(crate) fn enter_launch(&self, function: u32) -> Option<(&'static Progress, OuterCall, Ticks)> {
         // SAFETY: null or what `note_in` was given, which stays.
         let progress = unsafe { self.progress.load(Acquire).as_ref() }?;
         if progress.function.load(Relaxed) != 0 && self.function() == function {
             return None;
         }
-        let outer = Outer::of(progress.call());
-        let since = clock::counter();
+        let outer = OuterCall::of(progress.call());
+        let since = counter();
         self.enter_in(progress, CallRef { function, since }, 1);
         Some((progress, outer, since))
     }
@@ -309,15 +281,15 @@ impl Thread {
     fn enter_in(&self, progress: &Progress, call: CallRef, launches: u32) {
         progress.calls.store(progress.calls.load(Relaxed) + 1, Relaxed);
         progress.launches.store(progress.launches.load(Relaxed).wrapping_add(launches), Relaxed);
-        current::set_call_stack(current::stack());
+        thread_variable::set_call_stack(thread_variable::stack());
         self.set_call_in(progress, call);
     }
 
     /// The launch that was noted there is over; the thread is in the call around it.
     #[inline]
-    pub(crate) fn leave_launch(&self, progress: &Progress, outer: Outer) {
+    pub(crate) fn leave_launch(&self, progress: &Progress, outer: OuterCall) {
         self.set_call_in(progress, outer.call);
-        current::set_call_stack(outer.stack);
+        thread_variable::set_call_stack(outer.stack);
     }
 
     /// It is in that call now.
@@ -392,7 +364,7 @@ impl Thread {
     }
 
     /// How it holds a lock.
-    fn holds(&self, lock: usize) -> Option<LockMode> {
+    pub(crate) fn holds(&self, lock: usize) -> Option<LockMode> {
         self.find(lock).map(|(_, mode)| mode)
     }
 
@@ -401,19 +373,7 @@ impl Thread {
         leave();
     }
 
-    /// The place is free for another thread.
-    pub(crate) fn end(&'static self) {
-        self.clear();
-        if let Some(hooks) = crate::hooks() {
-            (hooks.ended)(self);
-        }
-        // Whatever the hook did: who gets the place next notes its calls in no place yet.
-        self.set_progress(null_mut());
-        self.id().store(0, Release);
-        FREE.fetch_add(1, Relaxed);
-    }
-
-    fn clear(&self) {
+    pub(crate) fn clear(&self) {
         self.held.store(0, Relaxed);
         self.called.store(false, Relaxed);
         self.own.calls.store(0, Relaxed);
@@ -426,145 +386,3 @@ impl Thread {
 fn mode(noted: usize) -> LockMode {
     if noted & SHARED == 0 { LockMode::Exclusive } else { LockMode::Shared }
 }
-
-/// The program forbade itself system calls.
-static NO_CALLS: AtomicBool = AtomicBool::new(false);
-
-/// From now on no system call is made: further threads are not known.
-pub fn forbid_system_calls() {
-    NO_CALLS.store(true, Relaxed);
-}
-
-/// A place for the calling thread: a new one, else one whose thread ended.
-#[cold]
-fn claim() -> Option<&'static Thread> {
-    if current::is_elsewhere() || OWN.threads.load(Relaxed) != CALLING && is_foreign() {
-        return None;
-    }
-    if NO_CALLS.load(Relaxed) {
-        return unknown();
-    }
-    // SAFETY: asks for a number. The C library has a function for it since glibc 2.30.
-    let tid = unsafe { libc::syscall(libc::SYS_gettid) } as u32;
-    // Those of threads that ended first: who looks through the places looks at few.
-    let thread = if FREE.load(Relaxed) > 0 { claim_free(tid) } else { None };
-    let Some(thread) = thread.or_else(|| claim_new(tid)).or_else(|| claim_free(tid)) else {
-        return unknown();
-    };
-    current::set((&raw const *thread).cast());
-    if let Some(key) = KEY.load(Acquire).checked_sub(1) {
-        // SAFETY: a key that was made; the value is only compared and passed to `ended`.
-        unsafe { libc::pthread_setspecific(key, (&raw const *thread).cast()) };
-    }
-    Some(thread)
-}
-
-/// A place that no thread had before.
-fn claim_new(tid: u32) -> Option<&'static Thread> {
-    loop {
-        let Some(new) = THREADS.get(USED.fetch_add(1, Relaxed)) else {
-            USED.store(MOST, Relaxed);
-            return None;
-        };
-        // Another thread that looks for a free place may have found it.
-        if new.id().compare_exchange(0, tid, AcqRel, Relaxed).is_ok() {
-            return Some(new);
-        }
-    }
-}
-
-/// The place of a thread that ended.
-fn claim_free(tid: u32) -> Option<&'static Thread> {
-    let free = |id: &AtomicU32| id.compare_exchange(0, tid, AcqRel, Relaxed).is_ok();
-    let found = TIDS[..used()].iter().position(free).and_then(|free| THREADS.get(free))?;
-    _ = FREE.fetch_update(Relaxed, Relaxed, |free| free.checked_sub(1));
-    Some(found)
-}
-
-/// There is no place left; reported once a thread.
-fn unknown() -> Option<&'static Thread> {
-    if !current::set_unknown()
-        && let Some(hooks) = crate::hooks()
-    {
-        (hooks.thread_unknown)();
-    }
-    None
-}
-
-/// The threads that hold a lock: one of them, one that holds it exclusively if there is one, and how many.
-pub fn holders(lock: usize, but: &Thread) -> (Party, u32) {
-    let (mut holder, mut count) = (Party::default(), 0);
-    for thread in &THREADS[..USED.load(Relaxed).min(MOST)] {
-        if thread.tid() == 0 || std::ptr::eq(thread, but) {
-            continue;
-        }
-        if let Some(mode) = thread.holds(lock) {
-            count += 1;
-            if count == 1 || mode == LockMode::Exclusive {
-                holder = thread.party();
-            }
-        }
-    }
-    (holder, count)
-}
-
-/// How many places of threads were used so far.
-pub fn used() -> usize {
-    USED.load(Relaxed).min(MOST)
-}
-
-/// Calls `visit` with each thread that is known.
-pub fn each(visit: &mut dyn FnMut(&'static Thread)) {
-    THREADS[..used()].iter().filter(|thread| thread.tid() != 0).for_each(visit);
-}
-
-/// Like [`party`], but of a thread that had a place when it was last seen.
-pub fn party_at(place: usize, tid: u32) -> Party {
-    match THREADS.get(place).filter(|thread| thread.tid() == tid) {
-        Some(thread) => {
-            // SAFETY: null or what `note_in` was given, which stays.
-            let progress = unsafe { PROGRESS[place].load(Acquire).as_ref() }.unwrap_or(&thread.own);
-            Party { tid, call: progress.call() }
-        }
-        None => party(tid),
-    }
-}
-
-/// The thread with that id, and its current call if that is known.
-pub fn party(tid: u32) -> Party {
-    let used = ..USED.load(Relaxed).min(MOST);
-    let mut known = TIDS[used].iter().zip(&PROGRESS[used]).zip(&THREADS[used]);
-    let known = known.find(|((known, _), _)| known.load(Relaxed) == tid);
-    let call = known.map(|((_, progress), thread)| {
-        // SAFETY: null or what `note_in` was given, which stays.
-        unsafe { progress.load(Acquire).as_ref() }.unwrap_or(&thread.own).call()
-    });
-    Party { tid, call: call.unwrap_or_default() }
-}
-
-/// In a fork's child: no thread is known.
-///
-/// # Safety
-///
-/// No thread of the child is known, as while it begins anew.
-pub unsafe fn forget_all() {
-    PROCESS.store(std::process::id(), Relaxed);
-    FREE.store(0, Relaxed);
-    for thread in &THREADS[..USED.swap(0, Relaxed).min(MOST)] {
-        // The place it noted its calls in may be the parent's.
-        thread.set_progress(null_mut());
-        thread.clear();
-        thread.id().store(0, Release);
-        // SAFETY: the caller's promise: no other thread looks at it.
-        unsafe { *thread.room() = [0; 7] };
-    }
-    current::set(null());
-    if let Some(key) = KEY.load(Acquire).checked_sub(1) {
-        // Its place may be another thread's by the time it ends.
-        // SAFETY: a key that was made.
-        unsafe { libc::pthread_setspecific(key, null()) };
-    }
-}
-
-#[cfg(test)]
-mod tests;

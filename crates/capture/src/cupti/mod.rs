@@ -17,7 +17,7 @@ use crate::line::{Decimal, Line};
 use crate::process::{self, STATE};
 use crate::writer::{self, Writer};
 use crate::{env, recording, texts};
-use interpose::Published;
+use interpose::SetOnce;
 use layout::{Cut, Misfit, Raw, Version, kind};
 use library::Cupti;
 use spool::Level;
@@ -36,7 +36,7 @@ const MEMORY_IS_PINNED: c_int = 8;
 /// `CUPTI_ACTIVITY_ATTR_PER_THREAD_ACTIVITY_BUFFER`, from CUDA 12.3 on.
 const PER_THREAD_BUFFERS: c_int = 9;
 
-static CUPTI: Published<Cupti> = Published::new();
+static CUPTI: SetOnce<Cupti> = SetOnce::new();
 /// Records come in.
 static ON: AtomicBool = AtomicBool::new(false);
 /// Offset added to the clock for CUPTI: 0, or, once the program uses CUPTI itself, the offset that

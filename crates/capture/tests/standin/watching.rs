@@ -2,7 +2,8 @@
 
 use crate::compile::{Binding, built};
 use interpose::{
-    Hooks, LaunchThunks, Launched, Launches, Library, Loader, Site, Span, Thread, Wait, Watched, Wrapped,
+    Hooks, LaunchArguments, LaunchThunks, Launches, Library, Loader, Site, Span, Thread, Wait, WatchResult,
+    WrappedFunction,
 };
 use std::ffi::{CStr, CString, c_int, c_void};
 use std::os::unix::ffi::OsStrExt;
@@ -53,11 +54,11 @@ impl Checks {
 struct Untold;
 
 impl Launches for Untold {
-    fn short(_: &'static Thread, _: &'static Wrapped, _: &Launched, _: Span) -> bool {
+    fn short(_: &'static Thread, _: &'static WrappedFunction, _: &LaunchArguments, _: Span) -> bool {
         true
     }
 
-    fn launched(_: &'static Thread, _: &'static Wrapped, _: &Launched, _: Span, _: c_int) {}
+    fn launched(_: &'static Thread, _: &'static WrappedFunction, _: &LaunchArguments, _: Span, _: c_int) {}
 }
 
 static LAUNCHES: LaunchThunks = LaunchThunks::of::<Untold>();
@@ -92,9 +93,9 @@ fn a_watched_library_works_as_before() {
         let own = folder.as_os_str().as_bytes();
         let mut matches = |library: &Library<'_>| library.path.starts_with(own).then_some(Site::Listed(7));
         let loader = Loader::hold_at_start().expect("nobody holds it for long");
-        let Watched { changed, unfinished } = interpose::watch(&loader, true, &mut matches);
+        let WatchResult { changed, unfinished } = interpose::watch(&loader, true, &mut matches);
         assert!(changed > 15 && !unfinished, "{changed} slots");
-        assert_eq!(interpose::watch(&loader, true, &mut matches), Watched::default(), "watched already");
+        assert_eq!(interpose::watch(&loader, true, &mut matches), WatchResult::default(), "watched already");
         drop(loader);
         assert_eq!(checks.run(), (0, 0));
         assert!(WAITS.swap(0, SeqCst) > 0);

@@ -36,8 +36,8 @@ struct Like {
 
 impl Like {
     fn new(at: usize, address: usize) -> Like {
-        KNOWN.conditions[at].store(address, Relaxed);
-        KNOWN.count.fetch_max(at + 1, Release);
+        CONDITIONS.addresses[at].store(address, Relaxed);
+        CONDITIONS.count.fetch_max(at + 1, Release);
         Like { gil: &GILS[at], address, locked: Mutex::new(false), free: Condvar::new() }
     }
 

@@ -1,6 +1,7 @@
 //! The places of threads, and the locks that each holds.
 
 use super::*;
+use crate::thread::MOST_HELD;
 use std::sync::Barrier;
 use std::sync::atomic::AtomicUsize;
 use std::thread;

@@ -4,10 +4,9 @@
 //! calls the loader: most children run another program.
 //!
 //! A child that has its parent's memory finds no zeros. One of `vfork` runs on its parent's thread, which waits: it is no
-//! known thread meanwhile ([`crate::current`]). One of `clone(CLONE_VM)` runs beside it with the same thread pointer: from
+//! known thread meanwhile ([`crate::thread_variable`]). One of `clone(CLONE_VM)` runs beside it with the same thread pointer: from
 //! then on each thread asks the kernel which process it is of.
 
-use crate::Hooks;
 use std::ptr::null_mut;
 use std::sync::atomic::Ordering::{AcqRel, Acquire, Relaxed, Release};
 use std::sync::atomic::{AtomicBool, AtomicI64, AtomicPtr, AtomicU8, AtomicU64};
@@ -19,11 +18,11 @@ const PAGE: usize = 4 << 10;
 const PAGE: usize = 64 << 10;
 
 /// Words of the page for the user of this crate, in the cache line of what a call looks at.
-pub const OWN_WORDS: usize = 5;
+pub const PROCESS_WORDS: usize = 5;
 
 /// State that a call looks at, in one cache line.
 #[repr(C, align(64))]
-pub(crate) struct Own {
+pub(crate) struct ProcessState {
     /// Wrapped calls are passed to the hooks.
     pub recording: AtomicBool,
     /// Short launches are recorded ([`crate::set_short_launch`]).
@@ -34,13 +33,13 @@ pub(crate) struct Own {
     state: AtomicU8,
     /// Launches that take less, ticks, may go the short way; 0 for none.
     pub short: AtomicI64,
-    /// The hooks that are called.
-    pub hooks: AtomicPtr<Hooks>,
+    /// The hooks that are called ([`crate::hooks::hooks`]): modules above this one know their type.
+    pub hooks: AtomicPtr<()>,
     /// The user's words.
-    words: [AtomicU64; OWN_WORDS],
+    words: [AtomicU64; PROCESS_WORDS],
 }
 
-const _: () = assert!(size_of::<Own>() == 64);
+const _: () = assert!(size_of::<ProcessState>() == 64);
 
 /// No thread is known.
 const NONE: u8 = 0;
@@ -59,31 +58,37 @@ const WHOLE: u8 = 3;
 
 #[repr(C, align(4096))]
 #[cfg_attr(not(target_arch = "x86_64"), repr(align(65536)))]
-struct Page(Own, [u8; PAGE - size_of::<Own>()]);
+struct Page(ProcessState, [u8; PAGE - size_of::<ProcessState>()]);
 
 static PAGE_OF_ZEROS: Page = Page(
-    Own {
+    ProcessState {
         recording: AtomicBool::new(false),
         short_recorded: AtomicBool::new(false),
         threads: AtomicU8::new(if cfg!(test) { CALLING } else { NONE }),
         state: AtomicU8::new(CHILD),
         short: AtomicI64::new(0),
         hooks: AtomicPtr::new(null_mut()),
-        words: [const { AtomicU64::new(0) }; OWN_WORDS],
+        words: [const { AtomicU64::new(0) }; PROCESS_WORDS],
     },
-    [0; PAGE - size_of::<Own>()],
+    [0; PAGE - size_of::<ProcessState>()],
 );
 
 /// This process's own.
-pub(crate) static OWN: &Own = &PAGE_OF_ZEROS.0;
+pub(crate) static PROCESS_STATE: &ProcessState = &PAGE_OF_ZEROS.0;
 
 /// The function that a child runs before its first wrapped call; null while there is nothing.
 static BEGIN: AtomicPtr<()> = AtomicPtr::new(null_mut());
 
+/// Whether wrapped calls are passed to the hooks.
+#[inline]
+pub(crate) fn is_recording() -> bool {
+    PROCESS_STATE.recording.load(Relaxed)
+}
+
 /// Words of the user's own, zeros at first and in every child.
 #[inline]
-pub fn own_words() -> &'static [AtomicU64; OWN_WORDS] {
-    &OWN.words
+pub fn process_words() -> &'static [AtomicU64; PROCESS_WORDS] {
+    &PROCESS_STATE.words
 }
 
 /// Has the kernel clear the page in children, and `begin` be called in one that comes to a wrapped call.
@@ -97,20 +102,20 @@ pub(crate) fn prepare(begin: fn()) {
 
 /// This process has its own of everything.
 pub(crate) fn whole() {
-    OWN.threads.store(CALLING, Relaxed);
-    OWN.state.store(WHOLE, Release);
+    PROCESS_STATE.threads.store(CALLING, Relaxed);
+    PROCESS_STATE.state.store(WHOLE, Release);
 }
 
 /// No thread is known from now on.
 pub(crate) fn know_no_thread() {
-    OWN.threads.store(NONE, Relaxed);
+    PROCESS_STATE.threads.store(NONE, Relaxed);
 }
 
 /// In a fork's child, as its handler: any thread may begin anew. Where the kernel left the page as it was, this one does so
 /// now.
 pub(crate) fn forked() {
-    if OWN.state.compare_exchange(CHILD, FORKED, AcqRel, Relaxed).is_err() {
-        OWN.state.store(FORKED, Release);
+    if PROCESS_STATE.state.compare_exchange(CHILD, FORKED, AcqRel, Relaxed).is_err() {
+        PROCESS_STATE.state.store(FORKED, Release);
         begin_anew();
     }
 }
@@ -118,18 +123,18 @@ pub(crate) fn forked() {
 /// A child begins anew if it has not. Other threads of it go on unrecorded meanwhile. One that ran no handler does so on its
 /// first thread, whose variable is its parent's: if others come first, they are not recorded.
 pub fn begin_anew() {
-    if OWN.hooks.load(Relaxed).is_null() {
+    if PROCESS_STATE.hooks.load(Relaxed).is_null() {
         begin();
     }
 }
 
 #[cold]
 fn begin() {
-    let (function, state) = (BEGIN.load(Acquire), OWN.state.load(Acquire));
+    let (function, state) = (BEGIN.load(Acquire), PROCESS_STATE.state.load(Acquire));
     let may_begin = state == FORKED || state == CHILD && is_first_thread();
     if function.is_null()
         || !may_begin
-        || OWN.state.compare_exchange(state, BEGINNING, AcqRel, Relaxed).is_err()
+        || PROCESS_STATE.state.compare_exchange(state, BEGINNING, AcqRel, Relaxed).is_err()
     {
         return;
     }
@@ -145,5 +150,5 @@ fn is_first_thread() -> bool {
 
 /// A task begins that has this process's memory and is no thread of it.
 pub fn share_memory() {
-    OWN.threads.store(CHECKED, Relaxed);
+    PROCESS_STATE.threads.store(CHECKED, Relaxed);
 }

@@ -4,8 +4,10 @@
 //! A thread waits for one thing at a time, so each has one place. Who ends waits looks at one counter: mostly nobody
 //! waits there. A name is left before the wait ends, and taken by the thread that waited: nobody waits for another here.
 
+use crate::sequence_lock::SequenceLock;
 use crate::thread::{self, CallRef, Party, Thread};
-use crate::{SequenceLock, Ticks};
+use crate::threads;
+use crate::ticks::Ticks;
 use std::sync::atomic::Ordering::{AcqRel, Acquire, Relaxed, Release, SeqCst};
 use std::sync::atomic::{AtomicI64, AtomicU32, AtomicU64, AtomicUsize};
 
@@ -56,9 +58,9 @@ pub struct Ender {
     pub place: u64,
 }
 
-/// Which waits a thread ends.
+/// How many of the waits at an address a thread ends.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Which {
+pub enum WakeCount {
     /// The oldest one.
     One,
     /// All.
@@ -168,7 +170,7 @@ fn taken_over(own: &Waiter, address: usize, since: Ticks) -> Option<Ender> {
 }
 
 fn waiters() -> impl Iterator<Item = &'static Waiter> {
-    WAITERS[..thread::used()].iter()
+    WAITERS[..threads::used()].iter()
 }
 
 /// The only waiter at an address, if the counter says that there is one and it came last.
@@ -188,7 +190,7 @@ pub fn oldest(address: usize, now: Ticks) -> Option<Ticks> {
 }
 
 /// Leaves a name for waits at an address, which the calling thread is about to end.
-pub fn leave_name(address: usize, which: Which, ender: &Ender) {
+pub fn leave_name(address: usize, which: WakeCount, ender: &Ender) {
     let claim = |waiter: &Waiter| {
         if let Some((wait, _)) = waiter.open(address) {
             waiter.claim(wait, ender);
@@ -197,8 +199,8 @@ pub fn leave_name(address: usize, which: Which, ender: &Ender) {
     let since = |waiter: &&Waiter| waiter.open(address).map(|(_, since)| since);
     match (only(address), which) {
         (Some(only), _) => claim(only),
-        (None, Which::All) => waiters().for_each(claim),
-        (None, Which::One) => {
+        (None, WakeCount::All) => waiters().for_each(claim),
+        (None, WakeCount::One) => {
             let open = waiters().filter_map(|waiter| since(&waiter).map(|since| (since, waiter)));
             if let Some((_, oldest)) = open.min_by_key(|(since, _)| *since) {
                 claim(oldest);

@@ -28,14 +28,14 @@ fn a_name_is_for_one_wait() -> Result<(), &'static str> {
     let first = begin(thread, address, 10);
     assert!(may_be(address));
     assert_eq!(oldest(address, 25), Some(15));
-    leave_name(address, Which::One, &ender(7, 20));
-    leave_name(address, Which::One, &ender(8, 21));
+    leave_name(address, WakeCount::One, &ender(7, 20));
+    leave_name(address, WakeCount::One, &ender(8, 21));
     assert_eq!(oldest(address, 25), None, "it is ended");
     assert_eq!(end(thread, first, true), Some(Some(ender(7, 20))), "the first who came");
     let second = begin(thread, address, 30);
     assert_eq!(end(thread, second, true), Some(None), "that was the wait before");
     let third = begin(thread, address, 40);
-    leave_name(address, Which::All, &ender(7, 50));
+    leave_name(address, WakeCount::All, &ender(7, 50));
     assert_eq!(end(thread, third, false), Some(None), "it gave up");
     assert!(!may_be(address));
     Ok(())
@@ -46,7 +46,7 @@ fn a_handler_that_waits_within_a_wait_is_no_part_of_it() -> Result<(), &'static 
     let thread = this_thread()?;
     let outer = begin(thread, 0x2000, 10);
     let inner = begin(thread, 0x2100, 11);
-    leave_name(0x2100, Which::One, &ender(5, 12));
+    leave_name(0x2100, WakeCount::One, &ender(5, 12));
     assert_eq!(end(thread, inner, true), Some(Some(ender(5, 12))));
     assert_eq!(end(thread, outer, true), None);
     assert!(!may_be(0x2000));
@@ -71,10 +71,10 @@ fn who_goes_on_takes_the_name_that_was_left_for_another() {
             waiting.map(|(thread, wait)| end_thread(thread, wait))
         });
         // For the oldest, but the other one goes on.
-        leave_name(address, Which::One, &ender(5, 30));
+        leave_name(address, WakeCount::One, &ender(5, 30));
         second_waits.wait();
         assert_eq!(second.join().ok(), Some(Ok(Some(Some(ender(5, 30))))));
-        leave_name(address, Which::One, &ender(6, 40));
+        leave_name(address, WakeCount::One, &ender(6, 40));
         done.wait();
         assert_eq!(first.join().ok(), Some(Ok(Some(Some(ender(6, 40))))));
     });
@@ -101,7 +101,7 @@ fn names_are_whole() -> Result<(), &'static str> {
             })
         });
         for at in 1..=rounds as i64 {
-            leave_name(address, Which::One, &ender(at as u32, at));
+            leave_name(address, WakeCount::One, &ender(at as u32, at));
         }
         let [first, second] = waiters.map(|waiter| waiter.join().unwrap_or(Err("a waiter failed")));
         Ok([first?, second?].concat())

@@ -6,7 +6,7 @@ use std::thread;
 
 #[test]
 fn the_first_value_stays() {
-    let published = Published::new();
+    let published = SetOnce::new();
     assert_eq!(published.get(), None);
     assert!(published.set([1u64; 4]));
     assert!(!published.set([2; 4]));
@@ -18,7 +18,7 @@ fn the_first_value_stays() {
 
 #[test]
 fn a_child_sets_what_its_parent_was_setting() {
-    let published = Published::new();
+    let published = SetOnce::new();
     published.state.store(WRITING, Relaxed);
     assert_eq!((published.get(), published.set(1)), (None, false));
     // SAFETY: this thread alone has it, and writes nothing at the moment.
@@ -29,7 +29,7 @@ fn a_child_sets_what_its_parent_was_setting() {
 
 #[test]
 fn readers_see_a_whole_value_or_none() {
-    let published = Published::new();
+    let published = SetOnce::new();
     let set = AtomicUsize::new(0);
     thread::scope(|scope| {
         for value in [1u64, 2, 3] {

@@ -41,16 +41,16 @@ macro_rules! newer {
 }
 
 newer! {
-    pthread_mutex_clocklock as "holdup_newer_mutex_clocklock"
+    pthread_mutex_clocklock as "holdup_glibc_mutex_clocklock"
         (mutex: *mut pthread_mutex_t, clock: clockid_t, until: *const timespec);
-    pthread_rwlock_clockrdlock as "holdup_newer_rwlock_clockrdlock"
+    pthread_rwlock_clockrdlock as "holdup_glibc_rwlock_clockrdlock"
         (lock: *mut pthread_rwlock_t, clock: clockid_t, until: *const timespec);
-    pthread_rwlock_clockwrlock as "holdup_newer_rwlock_clockwrlock"
+    pthread_rwlock_clockwrlock as "holdup_glibc_rwlock_clockwrlock"
         (lock: *mut pthread_rwlock_t, clock: clockid_t, until: *const timespec);
-    pthread_cond_clockwait as "holdup_newer_cond_clockwait"
+    pthread_cond_clockwait as "holdup_glibc_cond_clockwait"
         (condition: *mut pthread_cond_t, mutex: *mut pthread_mutex_t, clock: clockid_t, until: *const timespec);
-    sem_clockwait as "holdup_newer_sem_clockwait"
+    sem_clockwait as "holdup_glibc_sem_clockwait"
         (semaphore: *mut sem_t, clock: clockid_t, until: *const timespec);
-    pthread_clockjoin_np as "holdup_newer_clockjoin"
+    pthread_clockjoin_np as "holdup_glibc_clockjoin"
         (thread: pthread_t, result: *mut *mut c_void, clock: clockid_t, until: *const timespec);
 }

@@ -5,7 +5,7 @@ use std::thread;
 
 #[test]
 fn threads_that_wait_for_a_lock_agree_on_its_place() {
-    let address = |place: &Contended| std::ptr::from_ref(place).addr();
+    let address = |place: &ContendedLock| std::ptr::from_ref(place).addr();
     for lock in (1..20).map(|number| 0x7f00_0000_0000 + number * 64) {
         let places = thread::scope(|scope| {
             let threads = [(); 3].map(|()| scope.spawn(move || find_or_add(lock).map(address)));

@@ -13,7 +13,7 @@ const PROBES: usize = 16;
 /// A lock that was waited for. A thread that releases it writes only while another one waits: else its cache line
 /// would go from holder to holder with the lock.
 #[repr(align(64))]
-pub struct Contended {
+pub struct ContendedLock {
     lock: AtomicUsize,
     waiters: AtomicU32,
     tid: AtomicU32,
@@ -21,8 +21,8 @@ pub struct Contended {
     since: AtomicI64,
 }
 
-static TABLE: [Contended; MOST] = [const {
-    Contended {
+static TABLE: [ContendedLock; MOST] = [const {
+    ContendedLock {
         lock: AtomicUsize::new(0),
         waiters: AtomicU32::new(0),
         tid: AtomicU32::new(0),
@@ -74,7 +74,7 @@ pub fn may_know(lock: usize) -> bool {
 }
 
 /// The lock's place, if a thread ever waited for it.
-pub fn find(lock: usize) -> Option<&'static Contended> {
+pub fn find(lock: usize) -> Option<&'static ContendedLock> {
     for step in 0..PROBES {
         let place = &TABLE[(first(lock) + step) % MOST];
         match place.lock.load(Acquire) {
@@ -87,7 +87,7 @@ pub fn find(lock: usize) -> Option<&'static Contended> {
 }
 
 /// The lock's place, made now if there is none.
-pub fn find_or_add(lock: usize) -> Option<&'static Contended> {
+pub fn find_or_add(lock: usize) -> Option<&'static ContendedLock> {
     for step in 0..PROBES {
         let place = &TABLE[(first(lock) + step) % MOST];
         let known = match place.lock.load(Acquire) {
@@ -102,7 +102,7 @@ pub fn find_or_add(lock: usize) -> Option<&'static Contended> {
     None
 }
 
-impl Contended {
+impl ContendedLock {
     /// A thread starts to wait. Who released the lock before says nothing of this wait.
     pub fn enter(&self) {
         if self.waiters.fetch_add(1, AcqRel) == 0 {

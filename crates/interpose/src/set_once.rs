@@ -11,20 +11,20 @@ const WRITING: u8 = 1;
 const SET: u8 = 2;
 
 /// A value that is set once.
-pub struct Published<T> {
+pub struct SetOnce<T> {
     state: AtomicU8,
     value: UnsafeCell<MaybeUninit<T>>,
 }
 
 // SAFETY: the value is written by the one thread that changed `state` from EMPTY to WRITING, and read only after SET
 // was seen, from when on nobody writes it.
-unsafe impl<T: Send + Sync> Sync for Published<T> {}
+unsafe impl<T: Send + Sync> Sync for SetOnce<T> {}
 
-impl<T> Published<T> {
+impl<T> SetOnce<T> {
     /// No value yet.
     #[allow(clippy::new_without_default)]
-    pub const fn new() -> Published<T> {
-        Published { state: AtomicU8::new(EMPTY), value: UnsafeCell::new(MaybeUninit::uninit()) }
+    pub const fn new() -> SetOnce<T> {
+        SetOnce { state: AtomicU8::new(EMPTY), value: UnsafeCell::new(MaybeUninit::uninit()) }
     }
 
     /// The value, once it is set.

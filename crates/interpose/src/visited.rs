@@ -10,7 +10,7 @@ use std::sync::atomic::{AtomicU64, AtomicUsize};
 const MOST: usize = 1024;
 
 /// A list of objects, changed by who holds the [`Loader`].
-pub struct Looked {
+pub struct VisitedObjects {
     /// Where they are loaded, plus one.
     bases: [AtomicU64; MOST],
     count: AtomicUsize,
@@ -18,11 +18,11 @@ pub struct Looked {
     unloaded: AtomicU64,
 }
 
-impl Looked {
+impl VisitedObjects {
     /// None.
-    pub const fn new() -> Looked {
+    pub const fn new() -> VisitedObjects {
         let bases = [const { AtomicU64::new(0) }; MOST];
-        Looked { bases, count: AtomicUsize::new(0), unloaded: AtomicU64::new(0) }
+        VisitedObjects { bases, count: AtomicUsize::new(0), unloaded: AtomicU64::new(0) }
     }
 
     /// Before objects are looked through: forgets all if libraries were unloaded since. Another library may lie where one

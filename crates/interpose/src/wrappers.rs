@@ -1,8 +1,11 @@
 //! Wrappers of the driver's entry points, and which function a program gets instead of which.
 
+use crate::call::run;
+use crate::function::Launch;
+use crate::hooks::hooks;
 use crate::recorded_functions::{self, Query};
-use crate::wrapped::{Entry, Wrapped, run};
-use crate::{Launch, hooks, launches, queries};
+use crate::wrapped_function::{Entry, WrappedFunction};
+use crate::{launches, queries};
 use libc::{c_char, c_int, c_void};
 use std::ffi::CStr;
 use std::sync::atomic::Ordering::{AcqRel, Acquire};
@@ -11,7 +14,7 @@ use std::sync::atomic::{AtomicPtr, AtomicUsize};
 /// Most functions that can be wrapped.
 const MOST: usize = 768;
 
-static WRAPPED: [Wrapped; MOST] = [const { Wrapped::new() }; MOST];
+static WRAPPED: [WrappedFunction; MOST] = [const { WrappedFunction::new() }; MOST];
 static COUNT: AtomicUsize = AtomicUsize::new(0);
 
 /// Function that a program gets for one of the driver: a wrapper that records its calls where they are worth it, else
@@ -50,14 +53,14 @@ fn is_thunk(function: *mut c_void) -> bool {
 /// program.
 pub fn unwrapped(function: *mut c_void) -> *mut c_void {
     let at = THUNKS.iter().position(|thunk| *thunk as *mut c_void == function);
-    let real = at.and_then(|at| WRAPPED.get(at)).map(Wrapped::real);
+    let real = at.and_then(|at| WRAPPED.get(at)).map(WrappedFunction::real);
     real.or_else(|| queries::real_of(function)).or_else(|| launches::real_of(function)).unwrap_or(function)
 }
 
 /// The number of the function that a wrapper stands for, as [`crate::Hooks::number`] gave it.
 pub fn wrapped_number(function: *mut c_void) -> Option<u32> {
     let at = THUNKS.iter().position(|thunk| *thunk as *mut c_void == function);
-    let number = at.and_then(|at| WRAPPED.get(at)).map(Wrapped::number);
+    let number = at.and_then(|at| WRAPPED.get(at)).map(WrappedFunction::number);
     number.or_else(|| queries::number_of(function)).or_else(|| launches::number_of(function))
 }
 
@@ -88,7 +91,7 @@ fn note_several(number: u32) {
     let known = &WRAPPED[..COUNT.load(Acquire).min(MOST)];
     let all = || known.iter().chain(launches::known()).filter(|wrapped| wrapped.number() == number);
     if all().count() > 1 {
-        all().for_each(Wrapped::set_one_of_several);
+        all().for_each(WrappedFunction::set_one_of_several);
     }
 }
 
@@ -181,7 +184,7 @@ unsafe extern "C-unwind" fn look_up_hook<const AT: usize>(
 
 /// In a fork's child: functions have no names.
 pub fn forget_all() {
-    WRAPPED[..COUNT.load(Acquire).min(MOST)].iter().for_each(Wrapped::forget_name);
+    WRAPPED[..COUNT.load(Acquire).min(MOST)].iter().for_each(WrappedFunction::forget_name);
     launches::forget_all();
     queries::forget_all();
 }
