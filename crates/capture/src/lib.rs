@@ -1,69 +1,39 @@
 //! `libholdup_capture.so`: records a CUDA program from inside.
 //!
-//! The life of a recording, in the order of time:
+//! Its rooms, each of which uses only those below it: `start`, where the program enters, `observe` and beside it `cupti`, what is
+//! recorded, `write`, the spool file, and `sys`, the kernel and the C library. The life of a recording, in the order of time:
 //!
 //! 1. The loader maps the library before all others (`LD_PRELOAD`) and runs `loaded`: it puts wrappers in front of
-//!    the driver's functions (`interpose`) and of `dlsym` (`preload`). A process without CUDA gets no further.
+//!    the driver's functions (`interpose`) and of `dlsym` (`start::preload`). A process without CUDA gets no further.
 //! 2. The driver calls [`InitializeInjection`] within `cuInit`: `CUDA_INJECTION64_PATH` names the library.
-//!    `recording` makes the spool file (`process`), starts CUPTI (`cupti`) and watches locks (`watched`).
-//! 3. Wrapped calls and waits for locks call `hooks`, which append records to a chunk of the thread (`writer`,
-//!    which gets chunks from `process`, `file` and `windows`), with texts as numbers (`texts`) and arguments
-//!    (`functions`). Slow calls get a stack (`stacks`, `python`, `unwind`, `made`).
-//!    It may be switched off and on meanwhile (`control`). With the last records kept, chunks are used again, except
-//!    those with records that others refer to (`lasting`).
-//! 4. The program exits: `recording::end` finishes the file, also before `_exit` (`exits`). It may be killed instead: the file is a shared
-//!    mapping.
+//!    `start::recording` makes the spool file (`write::process`), starts CUPTI (`cupti`) and watches locks
+//!    (`observe::watched_libraries`).
+//! 3. Wrapped calls and waits for locks call the functions of `start::hook_table`. `observe::hooks` appends records to a chunk of
+//!    the thread (`write::writer`, which gets chunks from `process` and `windows`), with texts as numbers (`texts`) and arguments
+//!    (`observe::functions`). Slow calls get a stack (`stacks`, `python`, `unwind`, `jit`).
+//!    It may be switched off and on meanwhile (`start::control`). With the last records kept, chunks are used again, except
+//!    those with records that others refer to (`write::persistent`).
+//! 4. The program exits: `recording::end` finishes the file, also before `_exit` (`start::exits`). It may be killed instead: the file
+//!    is a shared mapping.
 //!
 //! A fork's child starts again from 1 (`forked`), and so does a program that it executes, unless that cannot load the library
-//! (`executes`).
+//! (`start::executes`).
 //!
 //! Everything here runs in a program that did not ask for it. What runs within its calls does not panic, allocate or
-//! lock (`cargo xtask hot` checks the machine code, by `hot.toml`), and the program cannot see it (`unseen`).
+//! lock (`cargo xtask hot` checks the machine code, by `hot.toml`), and the program cannot see it (`sys::shielded`).
 
-mod asked;
-mod c_library;
-mod children;
-mod clock_records;
-mod control;
 mod cupti;
-mod driver;
-mod early;
-mod ending;
-mod env;
-mod executes;
-mod exits;
-mod file;
-mod frames;
-mod functions;
-mod hooks;
-mod jumps;
-mod lasting;
-mod libraries;
-mod line;
-mod listed;
-mod made;
-mod nvtx;
-mod places;
-mod preload;
-mod process;
-mod python;
-mod recording;
-mod refused;
-mod sanitizers;
-mod seccomp;
-mod shapes;
-mod stacks;
-mod streams;
-mod system_calls;
-mod texts;
-mod unseen;
-mod unwind;
-mod watched;
-mod windows;
-mod writer;
+mod observe;
+mod start;
+mod sys;
+mod write;
 
 use interpose::Loader;
+use observe::{driver, functions, jit, listed_libraries, places, python, stacks, streams, watched_libraries};
+use start::{children, driver_lookup, exits, hook_table, libraries, recording};
 use std::ffi::{c_char, c_int};
+use sys::{c_library, env, sanitizers};
+use write::{before_start, clock_records, persistent, process, switch, texts};
 
 /// Runs when the library is loaded, before the program. Its own tests are no program that it records.
 #[used]
@@ -85,7 +55,7 @@ extern "C-unwind" fn loaded(_: c_int, _: *const *const c_char, environment: *con
 /// Puts the wrappers in front of the driver's functions.
 fn load(level: Option<&[u8]>) {
     recording::choose_functions(level);
-    if interpose::install(hooks::HOOKS, begin_anew) {
+    if interpose::install(hook_table::HOOKS, begin_anew) {
         clock_records::loaded();
         // First of all handlers to be registered, so first to run in a child.
         // SAFETY: `forked` is a function of this library, which is never unloaded.
@@ -94,7 +64,7 @@ fn load(level: Option<&[u8]>) {
             interpose::renew(&loader);
             libraries::begin();
             // The program may be linked with it, and take its functions' addresses from now on.
-            preload::look_for_driver(&loader);
+            driver_lookup::look_for_driver(&loader);
         }
     }
 }
@@ -126,21 +96,21 @@ fn begin_anew() {
         interpose::forget();
         python::forget();
         driver::forget();
-        listed::forget();
+        listed_libraries::forget();
         cupti::forget();
     }
     let had_started = recording::forget();
     process::forget();
-    lasting::forget();
-    control::forget();
+    persistent::forget();
+    switch::forget();
     texts::forget();
     functions::forget();
     stacks::forget();
     streams::forget();
-    made::forget();
-    early::forget();
+    jit::forget();
+    before_start::forget();
     exits::forget();
-    watched::forget();
+    watched_libraries::forget();
     interpose::set_recording(!had_started);
     interpose::begun();
 }

@@ -7,7 +7,7 @@ use libc::{
     c_int, c_void, clockid_t, pthread_cond_t, pthread_mutex_t, pthread_rwlock_t, pthread_t, sem_t, timespec,
 };
 
-macro_rules! newer {
+macro_rules! weak {
     ($($name:ident as $link:literal ($($argument:ident: $type:ty),*);)*) => {
         $(
             #[cfg(target_arch = "x86_64")]
@@ -40,7 +40,7 @@ macro_rules! newer {
     };
 }
 
-newer! {
+weak! {
     pthread_mutex_clocklock as "holdup_glibc_mutex_clocklock"
         (mutex: *mut pthread_mutex_t, clock: clockid_t, until: *const timespec);
     pthread_rwlock_clockrdlock as "holdup_glibc_rwlock_clockrdlock"

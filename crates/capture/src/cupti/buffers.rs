@@ -4,7 +4,9 @@
 //! cannot ask. So buffers are as large as they are filled in a tenth of a second or two. From CUDA 12.3 on each thread that issues work has
 //! a buffer of its own.
 
-use crate::{seccomp, writer};
+use crate::sys::seccomp;
+use crate::write::pace::{self, Pace};
+use crate::write::thread_writer;
 use interpose::Ns;
 use std::ptr::null_mut;
 use std::sync::atomic::Ordering::{AcqRel, Relaxed, Release};
@@ -21,14 +23,10 @@ struct Size {
     spare: [AtomicPtr<u8>; 128],
 }
 
-static SIZES: [Size; 4] =
+static SIZES: [Size; pace::SIZES] =
     [Size::new(256, 4, 128), Size::new(1024, 4, 128), Size::new(4096, 2, 64), Size::new(16384, 2, 32)];
 /// Bytes for a record: a kernel's has 248 (CUDA 13.4).
 const RECORD: usize = 256;
-
-/// A buffer that is full this soon makes the thread's next one larger; one that is not full by then, smaller, ns.
-const SOON: Ns = 50_000_000;
-const LATE: Ns = 250_000_000;
 
 impl Size {
     const fn new(records: usize, ready: usize, kept: usize) -> Size {
@@ -49,31 +47,6 @@ impl Size {
     fn keep(&self, buffer: *mut u8) -> bool {
         let mut spare = self.spare.iter().take(self.kept);
         spare.any(|spare| spare.compare_exchange(null_mut(), buffer, AcqRel, Relaxed).is_ok())
-    }
-}
-
-/// How fast buffers are filled.
-#[derive(Clone, Copy)]
-pub struct Pace {
-    /// Size of the last one, as an index.
-    size: usize,
-    /// When CUPTI asked for it, by `CLOCK_MONOTONIC`; 0 before the first.
-    asked: Ns,
-}
-
-impl Pace {
-    pub const NEW: Pace = Pace { size: 0, asked: 0 };
-
-    /// The size of the buffer that CUPTI asks for now, since the last one is full.
-    fn next(&mut self, now: Ns) -> usize {
-        let since = now - self.asked;
-        if self.asked != 0 && since < SOON {
-            self.size = (self.size + 1).min(SIZES.len() - 1);
-        } else if since >= LATE {
-            self.size = self.size.saturating_sub(1);
-        }
-        self.asked = now;
-        self.size
     }
 }
 
@@ -113,7 +86,7 @@ pub unsafe extern "C-unwind" fn request(buffer: *mut *mut u8, room: *mut usize, 
 fn next_size(now: Ns) -> usize {
     if PER_THREAD.load(Relaxed) {
         // A thread that cannot write is in a signal handler, or one too many.
-        return writer::here(|writer| writer.rest().pace.next(now)).unwrap_or_default();
+        return thread_writer::here(|writer| writer.rest().pace.next(now)).unwrap_or_default();
     }
     let mut pace = Pace { size: SHARED_SIZE.load(Relaxed), asked: SHARED_ASKED.load(Relaxed) };
     let size = pace.next(now);
@@ -154,6 +127,7 @@ fn fresh(bytes: usize) -> *mut u8 {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::write::pace::{LATE, SOON};
 
     /// The size of the buffers in the end, and how long one of them is filled, ns, at that many records a second.
     fn steady(rate: i64) -> (usize, Ns) {

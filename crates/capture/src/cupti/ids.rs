@@ -4,9 +4,10 @@
 //! But when they do it is too late: where CUPTI began to tell ids while another thread was in a copy from pageable memory, one
 //! process of six was ended by signal 11 (H200, driver 580.159.04). So it tells them from the start, before any call.
 
-use super::{CUPTI, ON};
-use crate::process::STATE;
-use crate::{env, writer};
+use super::client::{CUPTI, ON};
+use crate::sys::env;
+use crate::write::process::STATE;
+use crate::write::thread_writer;
 use std::ffi::{CStr, c_char, c_int, c_void};
 use std::ptr::null_mut;
 use std::sync::atomic::Ordering::{AcqRel, Acquire, Relaxed, Release};
@@ -90,6 +91,6 @@ unsafe extern "C-unwind" fn entered(_: *mut c_void, _: c_int, _: u32, data: *con
     // SAFETY: of a call of the driver CUPTI passes such data.
     let data = unsafe { &*data.cast::<Data>() };
     if data.site == 0 {
-        writer::here(|writer| writer.rest().correlation = data.correlation);
+        thread_writer::here(|writer| writer.rest().correlation = data.correlation);
     }
 }

@@ -1,8 +1,9 @@
 //! Finding CUPTI and its functions.
 
-use crate::c_library::{real_dlopen, real_dlsym};
-use crate::line::Line;
-use crate::writer::Writer;
+use crate::sys::c_library::{real_dlopen, real_dlsym};
+use crate::sys::fixed_text::FixedText;
+use crate::write::notes;
+use crate::write::writer::Writer;
 use interpose::Loader;
 use libc::{c_char, c_int, c_void};
 use std::ffi::CStr;
@@ -120,7 +121,7 @@ functions! {
 }
 
 /// A path, with or without a zero byte at its end.
-type Path = Line<4096>;
+type Path = FixedText<4096>;
 
 /// Names of the library, newest first.
 const NAMES: [&CStr; 2] = [c"libcupti.so.13", c"libcupti.so.12"];
@@ -209,8 +210,8 @@ pub fn note_path(writer: &mut Writer, cupti: &Cupti) {
     if unsafe { libc::dladdr(function, &mut found) } != 0 && !found.dli_fname.is_null() {
         // SAFETY: the loader's string ends in a zero byte.
         let path = unsafe { CStr::from_ptr(found.dli_fname) }.to_bytes();
-        if let Some(line) = Line::<4200>::of(&[b"GPU records by ", path]) {
-            super::note(writer, line.bytes());
+        if let Some(line) = FixedText::<4200>::of(&[b"GPU records by ", path]) {
+            notes::note(writer, line.bytes());
         }
     }
 }

@@ -4,20 +4,22 @@
 //! the wrapped driver calls and the watched locks are recorded still.
 
 mod buffers;
+mod client;
 mod ids;
 mod layout;
 mod library;
 mod quiet;
 mod records;
 
-pub use buffers::Pace;
 pub use library::Failure;
 
-use crate::line::{Decimal, Line};
-use crate::process::{self, STATE};
-use crate::writer::{self, Writer};
-use crate::{env, recording, texts};
-use interpose::SetOnce;
+use crate::sys::env;
+use crate::sys::fixed_text::{Decimal, FixedText};
+use crate::write::process::{self, STATE};
+use crate::write::thread_writer;
+use crate::write::writer::Writer;
+use crate::write::{notes, switch};
+use client::{CUPTI, ON};
 use layout::{Cut, Misfit, Raw, Version, kind};
 use library::Cupti;
 use spool::Level;
@@ -36,9 +38,6 @@ const MEMORY_IS_PINNED: c_int = 8;
 /// `CUPTI_ACTIVITY_ATTR_PER_THREAD_ACTIVITY_BUFFER`, from CUDA 12.3 on.
 const PER_THREAD_BUFFERS: c_int = 9;
 
-static CUPTI: SetOnce<Cupti> = SetOnce::new();
-/// Records come in.
-static ON: AtomicBool = AtomicBool::new(false);
 /// Offset added to the clock for CUPTI: 0, or, once the program uses CUPTI itself, the offset that
 /// makes it the clock that CUPTI shows by default.
 static CLOCK_OFFSET: AtomicI64 = AtomicI64::new(0);
@@ -48,13 +47,13 @@ static UNREAD: AtomicU64 = AtomicU64::new(0);
 static VERSION: AtomicU32 = AtomicU32::new(0);
 /// Records have layouts that are not known: none is read from now on.
 static MISFIT: AtomicBool = AtomicBool::new(false);
-/// A [`Recorded`]; 0 before CUPTI was started.
-static RECORDED: AtomicU32 = AtomicU32::new(0);
+/// Number of the [`Activities`]; 0 before CUPTI was started.
+static ACTIVITIES: AtomicU32 = AtomicU32::new(0);
 
 /// Starts recording through CUPTI what the level asks for.
 pub fn start(writer: &mut Writer, level: Level) -> Result<(), Failure> {
-    let recorded = Recorded::at(level);
-    let cupti = library::first_that(|cupti| switch_on(cupti, recorded.kinds()))?;
+    let activities = Activities::at(level);
+    let cupti = library::first_that(|cupti| switch_on(cupti, activities.kinds()))?;
     CUPTI.set(cupti);
     let cupti = CUPTI.get().unwrap_or(&cupti);
     // SAFETY: CUPTI's function.
@@ -64,7 +63,7 @@ pub fn start(writer: &mut Writer, level: Level) -> Result<(), Failure> {
     } else {
         ids::begin();
     }
-    RECORDED.store(recorded as u32, Relaxed);
+    ACTIVITIES.store(activities as u32, Relaxed);
     buffers::make_ready();
     library::note_path(writer, cupti);
     Ok(())
@@ -73,34 +72,34 @@ pub fn start(writer: &mut Writer, level: Level) -> Result<(), Failure> {
 /// Activities that CUPTI records.
 #[derive(Clone, Copy, PartialEq, Eq)]
 #[repr(u32)]
-enum Recorded {
+enum Activities {
     Calls = 1,
     Operations = 2,
     Graphs = 3,
 }
 
-impl Recorded {
+impl Activities {
     /// At a level.
-    fn at(level: Level) -> Recorded {
+    fn at(level: Level) -> Activities {
         match level {
-            Level::Calls => Recorded::Calls,
-            _ if env::text(spool::VAR_GRAPH_NODES) == Some(b"1") => Recorded::Operations,
-            _ => Recorded::Graphs,
+            Level::Calls => Activities::Calls,
+            _ if env::text(spool::VAR_GRAPH_NODES) == Some(b"1") => Activities::Operations,
+            _ => Activities::Graphs,
         }
     }
 
     /// Since CUPTI was started; `None` before.
-    fn now() -> Option<Recorded> {
-        let all = [Recorded::Calls, Recorded::Operations, Recorded::Graphs];
-        all.into_iter().find(|recorded| *recorded as u32 == RECORDED.load(Relaxed))
+    fn now() -> Option<Activities> {
+        let all = [Activities::Calls, Activities::Operations, Activities::Graphs];
+        all.into_iter().find(|activities| *activities as u32 == ACTIVITIES.load(Relaxed))
     }
 
     /// The kinds of records.
     fn kinds(self) -> &'static [u32] {
         match self {
-            Recorded::Calls => kind::WITH_CALLS,
-            Recorded::Operations => kind::OPERATIONS,
-            Recorded::Graphs => kind::WITH_GRAPHS,
+            Activities::Calls => kind::WITH_CALLS,
+            Activities::Operations => kind::OPERATIONS,
+            Activities::Graphs => kind::WITH_GRAPHS,
         }
     }
 
@@ -203,8 +202,8 @@ fn stop_all(cupti: &Cupti) {
 /// and to record graphs: where either was switched while other threads launched, copied and replayed graphs, the program was
 /// ended by signal 11 within seconds (H200, driver 580.159.04).
 pub fn pause() {
-    if let (true, Some(cupti), Some(recorded)) = (ON.load(Acquire), CUPTI.get(), Recorded::now()) {
-        for kind in recorded.switched() {
+    if let (true, Some(cupti), Some(activities)) = (ON.load(Acquire), CUPTI.get(), Activities::now()) {
+        for kind in activities.switched() {
             // SAFETY: CUPTI's function, with a kind it knows.
             unsafe { (cupti.disable)(*kind as c_int) };
         }
@@ -216,12 +215,12 @@ pub fn resume() {
     if MISFIT.load(Relaxed) {
         return;
     }
-    if let (true, Some(cupti), Some(recorded)) = (ON.load(Acquire), CUPTI.get(), Recorded::now()) {
-        for kind in recorded.switched() {
+    if let (true, Some(cupti), Some(activities)) = (ON.load(Acquire), CUPTI.get(), Activities::now()) {
+        for kind in activities.switched() {
             // SAFETY: as above.
             let code = unsafe { (cupti.enable)(*kind as c_int) };
             if code != 0 {
-                writer::here(|writer| explain(writer, Failure::Failed("cuptiActivityEnable", code)));
+                thread_writer::here(|writer| explain(writer, Failure::Failed("cuptiActivityEnable", code)));
             }
         }
     }
@@ -244,7 +243,7 @@ pub fn make_way() -> bool {
     unsafe { (cupti.flush_period)(0) };
     stop_all(cupti);
     ids::end();
-    CLOCK_OFFSET.store(crate::process::unix_offset(), Relaxed);
+    CLOCK_OFFSET.store(crate::write::process::unix_offset(), Relaxed);
     true
 }
 
@@ -271,8 +270,8 @@ unsafe extern "C-unwind" fn timestamp() -> u64 {
 unsafe extern "C-unwind" fn complete(_: *mut c_void, _: u32, buffer: *mut u8, room: usize, valid: usize) {
     if let (Some(cupti), false) = (CUPTI.get(), buffer.is_null()) {
         // SAFETY: a buffer of `request`, which is initialized, and which CUPTI gives back: nobody writes to it.
-        let handed = Handed(unsafe { std::slice::from_raw_parts(buffer, valid.min(room)) });
-        let is_read = writer::here(|writer| {
+        let handed = HandedBuffer(unsafe { std::slice::from_raw_parts(buffer, valid.min(room)) });
+        let is_read = thread_writer::here(|writer| {
             // So that its times and the wrapped calls' stay comparable.
             writer.clock(interpose::moment());
             read(writer, cupti, &handed);
@@ -286,9 +285,9 @@ unsafe extern "C-unwind" fn complete(_: *mut c_void, _: u32, buffer: *mut u8, ro
 }
 
 /// The valid part of a buffer that CUPTI handed out, until it is given back.
-struct Handed<'a>(&'a [u8]);
+struct HandedBuffer<'a>(&'a [u8]);
 
-impl<'a> Handed<'a> {
+impl<'a> HandedBuffer<'a> {
     /// Calls `visit` with each record; returns how many cannot be found.
     fn each(&self, cupti: &Cupti, mut visit: impl FnMut(Raw<'a>)) -> u64 {
         let (mut cut, mut record) = (Cut::new(self.0), null_mut::<u8>());
@@ -308,7 +307,7 @@ impl<'a> Handed<'a> {
 }
 
 /// Writes what is in a buffer, and how many records were lost.
-fn read(writer: &mut Writer, cupti: &Cupti, handed: &Handed<'_>) {
+fn read(writer: &mut Writer, cupti: &Cupti, handed: &HandedBuffer<'_>) {
     if MISFIT.load(Relaxed) {
         return write_lost(writer, pass_over(cupti, handed));
     }
@@ -339,7 +338,7 @@ fn refuse(writer: &mut Writer, numbers: [usize; 3]) {
     STATE.tells_ids.store(false, Relaxed);
     STATE.level.store(Level::Light as u32, Release);
     process::set_level(Level::Light);
-    recording::shorten_launches();
+    switch::shorten_launches();
     let [kind, size, expected] = numbers.map(|number| Decimal::of(number as i64));
     let version = Decimal::of(VERSION.load(Relaxed).into());
     let parts = [
@@ -353,13 +352,13 @@ fn refuse(writer: &mut Writer, numbers: [usize; 3]) {
         expected.bytes(),
         b": update holdup, or use libcupti of CUDA 13.5",
     ];
-    if let Some(line) = Line::<256>::of(&parts) {
-        note(writer, line.bytes());
+    if let Some(line) = FixedText::<256>::of(&parts) {
+        notes::note(writer, line.bytes());
     }
 }
 
 /// How many records of a buffer are lost, since they are not read.
-fn pass_over(cupti: &Cupti, handed: &Handed<'_>) -> u64 {
+fn pass_over(cupti: &Cupti, handed: &HandedBuffer<'_>) -> u64 {
     let mut lost = 0;
     let hidden = handed.each(cupti, |_| lost += 1);
     lost + hidden + dropped(cupti)
@@ -405,13 +404,7 @@ pub fn explain(writer: &mut Writer, failure: Failure) {
             b" is older than that of CUDA 12.0: install a newer one",
         ],
     };
-    if let Some(line) = Line::<256>::of(&[b"no GPU records: ", first, second, third]) {
-        note(writer, line.bytes());
+    if let Some(line) = FixedText::<256>::of(&[b"no GPU records: ", first, second, third]) {
+        notes::note(writer, line.bytes());
     }
-}
-
-/// Writes a sentence for the reader of the trace.
-pub fn note(writer: &mut Writer, text: &[u8]) {
-    let text = texts::intern(writer, text);
-    writer.append(spool::Note::KIND, text, &[spool::Note { at: interpose::monotonic() }.bytes()]);
 }

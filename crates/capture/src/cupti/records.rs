@@ -3,8 +3,8 @@
 use super::layout::{Raw, kind};
 use super::library::Cupti;
 use super::quiet;
-use crate::texts;
-use crate::writer::Writer;
+use crate::write::texts;
+use crate::write::writer::Writer;
 use spool::{ApiCall, Copy, Fill, Graph, Kernel, Overhead, Sync};
 use std::ffi::{CStr, c_char};
 use std::sync::atomic::AtomicU32;
