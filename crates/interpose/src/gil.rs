@@ -15,7 +15,7 @@ use crate::lock_kind::{Layer, LockKind, LockMode};
 use crate::thread::{self, CallRef, Party, Thread};
 use crate::ticks::{Ns, Ticks};
 use crate::wait::{Wait, is_long};
-use crate::{pending, tally, threads};
+use crate::{pending_waits, tally, threads};
 use libc::{c_int, pthread_cond_t, pthread_mutex_t};
 use std::sync::atomic::Ordering::{AcqRel, Acquire, Relaxed, Release};
 use std::sync::atomic::{AtomicBool, AtomicI64, AtomicU32, AtomicU64, AtomicUsize};
@@ -334,7 +334,7 @@ impl Gil {
             holder_place: state.holder_place.load(Relaxed),
             releaser_place: if known { self.place.load(Relaxed) } else { 0 },
         };
-        pending::add(thread, &wait);
+        pending_waits::add(thread, &wait);
     }
 
     /// A thread released the lock, and says so by `signal`. What is noted of that is noted meanwhile: a thread that waits
@@ -407,7 +407,7 @@ fn after_release(thread: &'static Thread) {
             (hooks.give_place)(thread, owed);
         }
     }
-    pending::record(thread);
+    pending_waits::record(thread);
 }
 
 /// The thread no longer waits.

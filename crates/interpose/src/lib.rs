@@ -34,6 +34,7 @@ mod exports;
 mod function;
 mod gil;
 mod glibc_compat;
+mod glibc_layout;
 mod hooks;
 mod imports;
 mod launch_table;
@@ -44,7 +45,7 @@ mod lock_kind;
 mod locks;
 mod objects;
 mod patch;
-mod pending;
+mod pending_waits;
 mod process_state;
 mod program;
 mod queries;
@@ -69,7 +70,7 @@ mod wrappers;
 pub use clock::{Moment, moment, now};
 pub use exports::wrap_driver;
 pub use function::{Function, Launch};
-pub use hooks::{Called, Hooks, Span, Tally, TallyKind};
+pub use hooks::{CallHook, Hooks, Span, Tally, TallyKind};
 pub use imports::{wrap_imports, wrap_late_imports};
 pub use launch_table::LaunchThunks;
 pub use launches::{LaunchArguments, Launches, set_short_launch};
@@ -156,7 +157,7 @@ pub unsafe fn forget() {
     gil::forget_all();
     // SAFETY: the caller's promise.
     unsafe {
-        pending::forget_all();
+        pending_waits::forget_all();
         threads::forget_all();
         loader::forget_all();
     }
@@ -191,7 +192,7 @@ pub fn set_query_threshold(ticks: Ticks) {
 /// Passes on what was kept back: waits of the calling thread, and counts of all. The process ends.
 pub fn flush() {
     if let Some(thread) = Thread::known() {
-        pending::record(thread);
+        pending_waits::record(thread);
     }
     tally::flush();
 }

@@ -8,7 +8,7 @@ use crate::contended_locks::{self, ContendedLock};
 use crate::lock_kind::{Layer, LockKind, LockMode};
 use crate::thread::{Party, Thread};
 use crate::wait::Wait;
-use crate::{pending, threads};
+use crate::{pending_waits, threads};
 use libc::{
     CLOCK_MONOTONIC, CLOCK_REALTIME, EBUSY, EINVAL, ENOTRECOVERABLE, EOWNERDEAD, ETIMEDOUT, FUTEX_TID_MASK,
     c_int, c_void, clockid_t, pthread_cond_t, pthread_mutex_t, pthread_rwlock_t, pthread_t, sem_t, timespec,
@@ -115,11 +115,11 @@ fn waited(
         let layer = Layer::Listed;
         let wait =
             Wait { start, end, lock, kind, mode, layer, site, call, holders, holder, releaser, ..Wait::NONE };
-        pending::add(thread, &wait);
+        pending_waits::add(thread, &wait);
     }
     place.inspect(|place| place.leave());
     if !got(result) || mode == LockMode::Shared {
-        pending::record(thread);
+        pending_waits::record(thread);
     }
     result
 }
@@ -219,7 +219,7 @@ fn give_contended(lock: usize, release: impl FnOnce() -> c_int) -> c_int {
     };
     place.release(|| thread.party());
     let result = release();
-    pending::record(thread);
+    pending_waits::record(thread);
     result
 }
 
@@ -239,7 +239,7 @@ pub(crate) fn give(lock: usize, release: impl FnOnce() -> c_int) -> c_int {
 pub(crate) fn wait_for_condition(mutex: usize, wait: impl FnOnce() -> c_int) -> c_int {
     if let (Some(place), Some(thread)) = (contended_locks::find(mutex), Thread::current()) {
         place.release(|| thread.party());
-        pending::record(thread);
+        pending_waits::record(thread);
     }
     wait()
 }

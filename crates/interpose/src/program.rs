@@ -7,6 +7,7 @@
 
 use crate::clock::now;
 use crate::contended_locks::{self, ContendedLock};
+use crate::glibc_layout::{is_last, tid_of};
 use crate::hooks::hooks;
 use crate::lock_kind::{Layer, LockKind, LockMode};
 use crate::locks::{
@@ -17,13 +18,13 @@ use crate::thread::{Party, Thread};
 use crate::ticks::{Ns, Ticks};
 use crate::wait::{Wait, is_long};
 use crate::waiters::{self, Ender, WakeCount};
-use crate::{gil, pending, tally};
+use crate::{gil, pending_waits, tally};
 use libc::{
     EBUSY, EINVAL, ETIMEDOUT, c_int, c_void, clockid_t, pthread_barrier_t, pthread_cond_t, pthread_mutex_t,
     pthread_rwlock_t, pthread_t, sem_t, timespec,
 };
+use std::sync::atomic::AtomicI64;
 use std::sync::atomic::Ordering::Relaxed;
-use std::sync::atomic::{AtomicI64, AtomicU32};
 
 /// The replacements of a library without the interpreter.
 pub const PLAIN: usize = 0;
@@ -134,12 +135,12 @@ fn take_held(
         let end = now();
         let releaser = contended.filter(|_| got(result)).map_or(Party::default(), ContendedLock::releaser);
         if let Some(wait) = (FinishedWait { kind, mode, lock, start, end, place }).wait(thread) {
-            pending::add(thread, &Wait { holders, holder, releaser, ..wait });
+            pending_waits::add(thread, &Wait { holders, holder, releaser, ..wait });
         }
     }
     contended.inspect(|contended| contended.leave());
     if !got(result) || mode == LockMode::Shared {
-        pending::record(thread);
+        pending_waits::record(thread);
     }
     result
 }
@@ -154,7 +155,7 @@ fn give_mutex(mutex: usize, release: impl FnOnce() -> c_int) -> c_int {
     }
     let result = release();
     if let Some(thread) = Thread::known() {
-        pending::record(thread);
+        pending_waits::record(thread);
     }
     result
 }
@@ -219,9 +220,9 @@ fn meet(
         let place = if kind == LockKind::Condition { wait.place } else { late_place(thread, &wait) };
         let wait = Wait { releaser, released, place, releaser_place, ..wait };
         // The thread may hold the condition's mutex.
-        pending::add(thread, &wait);
+        pending_waits::add(thread, &wait);
         if kind != LockKind::Condition {
-            pending::record(thread);
+            pending_waits::record(thread);
         }
     }
     result
@@ -278,7 +279,7 @@ fn meet_condition<const LAYER: usize>(condition: usize, mutex: usize, wait: impl
                 contended_locks::find_or_add(mutex);
             }
             // The thread keeps one place at a time.
-            pending::record(thread);
+            pending_waits::record(thread);
             meet(thread, LockKind::Condition, condition, wait, ended)
         }
     })
@@ -356,23 +357,6 @@ unsafe fn arrive(barrier: *mut pthread_barrier_t, arrive: impl FnOnce() -> c_int
     }
 }
 
-/// Whether the calling thread is the one that a barrier's threads wait for. False also where others arrive just now: then
-/// it is not known who is the last.
-///
-/// # Safety
-///
-/// As `pthread_barrier_wait`.
-unsafe fn is_last(barrier: *mut pthread_barrier_t) -> bool {
-    // `struct pthread_barrier` of glibc 2.25 and later: how many arrived, how many had when this round began, and how
-    // many make a round.
-    let field = |at: usize| {
-        // SAFETY: within the barrier, which the caller keeps alive; the C library uses these words as atomic ones, too.
-        unsafe { AtomicU32::from_ptr(barrier.cast::<u32>().add(at)) }.load(Relaxed)
-    };
-    let (arrived, began, count) = (field(0), field(1), field(2));
-    arrived.wrapping_add(1).wrapping_sub(began) == count
-}
-
 /// Waits for the end of a thread by `wait`.
 #[inline]
 fn join(of: pthread_t, wait: impl FnOnce() -> c_int) -> c_int {
@@ -393,19 +377,10 @@ fn join_watched(thread: &'static Thread, of: pthread_t, wait: impl FnOnce() -> c
     {
         let releaser = if met { Party { tid, ..Party::default() } } else { Party::default() };
         let place = late_place(thread, &wait);
-        pending::add(thread, &Wait { releaser, place, ..wait });
-        pending::record(thread);
+        pending_waits::add(thread, &Wait { releaser, place, ..wait });
+        pending_waits::record(thread);
     }
     result
-}
-
-/// The kernel's id of a thread that has not ended; else 0. Its clock is numbered by it: `MAKE_THREAD_CPUCLOCK` of Linux
-/// (include/linux/posix-timers.h).
-fn tid_of(thread: pthread_t) -> u32 {
-    let mut clock = 0;
-    // SAFETY: the caller of `pthread_join` promises that the thread can be joined: so it can be asked for its clock.
-    let found = unsafe { libc::pthread_getcpuclockid(thread, &mut clock) } == 0;
-    u32::try_from(!(clock >> 3)).ok().filter(|_| found).unwrap_or(0)
 }
 
 replacements! {

@@ -2,7 +2,7 @@
 
 use crate::hooks::hooks;
 use crate::thread::Thread;
-use crate::{gil, pending, tally, waiters};
+use crate::{gil, pending_waits, tally, waiters};
 use libc::c_void;
 
 /// A thread ends.
@@ -20,9 +20,9 @@ pub unsafe extern "C-unwind" fn ended(thread: *mut c_void) {
         thread.leave();
         waiters::ended(thread);
         gil::ended(thread);
-        pending::record(thread);
+        pending_waits::record(thread);
         tally::ended(thread);
-        let lost = pending::clear(thread);
+        let lost = pending_waits::clear(thread);
         if let Some(hooks) = hooks() {
             (0..lost).for_each(|_| (hooks.wait_lost)(thread));
         }

@@ -100,7 +100,7 @@ impl Version {
 
 /// A record, as long as its buffer has it.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Raw<'a>(pub &'a [u8]);
+pub struct RawRecord<'a>(pub &'a [u8]);
 
 /// Why a record is not read.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -120,7 +120,7 @@ pub enum Misfit {
     },
 }
 
-impl Raw<'_> {
+impl RawRecord<'_> {
     /// Whether all fields that are read lie where they are expected.
     pub fn check(self, version: Version) -> Result<(), Misfit> {
         if self.0.len() < size_of::<u32>() {
@@ -182,21 +182,21 @@ impl<'a> Cut<'a> {
     ///
     /// # Errors
     /// The offset lies outside of the buffer, or not behind the last one.
-    pub fn begin(&mut self, at: usize) -> Result<Option<Raw<'a>>, Outside> {
+    pub fn begin(&mut self, at: usize) -> Result<Option<RawRecord<'a>>, OutsideBuffer> {
         let is_ahead = self.begun.is_none_or(|begun| begun < at) && at < self.buffer.len();
         if !is_ahead {
-            return Err(Outside);
+            return Err(OutsideBuffer);
         }
         let before = self.begun.replace(at);
-        Ok(before.and_then(|before| self.buffer.get(before..at)).map(Raw))
+        Ok(before.and_then(|before| self.buffer.get(before..at)).map(RawRecord))
     }
 
     /// There is no further one: the last one.
-    pub fn end(self) -> Option<Raw<'a>> {
-        self.buffer.get(self.begun?..).map(Raw)
+    pub fn end(self) -> Option<RawRecord<'a>> {
+        self.buffer.get(self.begun?..).map(RawRecord)
     }
 }
 
 /// An offset that no next record can have.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Outside;
+pub struct OutsideBuffer;

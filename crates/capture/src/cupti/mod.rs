@@ -20,7 +20,7 @@ use crate::write::thread_writer;
 use crate::write::writer::Writer;
 use crate::write::{notes, switch};
 use client::{CUPTI, ON};
-use layout::{Cut, Misfit, Raw, Version, kind};
+use layout::{Cut, Misfit, RawRecord, Version, kind};
 use library::Cupti;
 use spool::Level;
 use std::ffi::{c_int, c_void};
@@ -289,7 +289,7 @@ struct HandedBuffer<'a>(&'a [u8]);
 
 impl<'a> HandedBuffer<'a> {
     /// Calls `visit` with each record; returns how many cannot be found.
-    fn each(&self, cupti: &Cupti, mut visit: impl FnMut(Raw<'a>)) -> u64 {
+    fn each(&self, cupti: &Cupti, mut visit: impl FnMut(RawRecord<'a>)) -> u64 {
         let (mut cut, mut record) = (Cut::new(self.0), null_mut::<u8>());
         // SAFETY: CUPTI walks its own buffer.
         let next =

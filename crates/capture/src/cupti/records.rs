@@ -1,6 +1,6 @@
 //! CUPTI's activity records into the spool's. Each record is checked: one whose times make no sense is counted as dropped.
 
-use super::layout::{Raw, kind};
+use super::layout::{RawRecord, kind};
 use super::library::Cupti;
 use super::quiet;
 use crate::write::texts;
@@ -14,8 +14,8 @@ use std::sync::atomic::Ordering::Relaxed;
 ///
 /// # Safety
 ///
-/// CUPTI handed `record` out and has not got its buffer back, and [`Raw::check`] accepted it.
-pub unsafe fn write(writer: &mut Writer, cupti: &Cupti, record: Raw<'_>) -> bool {
+/// CUPTI handed `record` out and has not got its buffer back, and [`RawRecord::check`] accepted it.
+pub unsafe fn write(writer: &mut Writer, cupti: &Cupti, record: RawRecord<'_>) -> bool {
     match record.kind() {
         which @ (kind::RUNTIME | kind::DRIVER) => call(writer, cupti, record, which == kind::RUNTIME),
         // SAFETY: the caller's promise.
@@ -41,7 +41,7 @@ fn sane(start: i64, end: i64) -> bool {
 static NAMES: [[AtomicU32; 2048]; 2] = [const { [const { AtomicU32::new(0) }; 2048] }; 2];
 const LEFT_OUT: u32 = u32::MAX;
 
-fn call(writer: &mut Writer, cupti: &Cupti, raw: Raw<'_>, runtime: bool) -> bool {
+fn call(writer: &mut Writer, cupti: &Cupti, raw: RawRecord<'_>, runtime: bool) -> bool {
     let (start, end) = (raw.time(8), raw.time(16));
     if !sane(start, end) {
         return false;
@@ -83,7 +83,7 @@ fn function_name(cupti: &Cupti, runtime: bool, number: u32) -> &'static [u8] {
 /// # Safety
 ///
 /// The contract of [`write()`].
-unsafe fn kernel(writer: &mut Writer, raw: Raw<'_>) -> bool {
+unsafe fn kernel(writer: &mut Writer, raw: RawRecord<'_>) -> bool {
     let (start, end, name) = (raw.time(16), raw.time(24), raw.u64(104) as *const c_char);
     if !sane(start, end) {
         return false;
@@ -119,7 +119,7 @@ unsafe fn kernel(writer: &mut Writer, raw: Raw<'_>) -> bool {
 }
 
 /// A copy, whose correlation id and graph node lie at the given offsets.
-fn copy(writer: &mut Writer, raw: Raw<'_>, correlation: usize, node: usize) -> bool {
+fn copy(writer: &mut Writer, raw: RawRecord<'_>, correlation: usize, node: usize) -> bool {
     let (start, end) = (raw.time(16), raw.time(24));
     if !sane(start, end) {
         return false;
@@ -140,7 +140,7 @@ fn copy(writer: &mut Writer, raw: Raw<'_>, correlation: usize, node: usize) -> b
     true
 }
 
-fn fill(writer: &mut Writer, raw: Raw<'_>) -> bool {
+fn fill(writer: &mut Writer, raw: RawRecord<'_>) -> bool {
     let (start, end) = (raw.time(16), raw.time(24));
     if !sane(start, end) {
         return false;
@@ -162,7 +162,7 @@ fn fill(writer: &mut Writer, raw: Raw<'_>) -> bool {
 }
 
 /// `CUpti_ActivityGraphTrace`
-fn graph(writer: &mut Writer, raw: Raw<'_>) -> bool {
+fn graph(writer: &mut Writer, raw: RawRecord<'_>) -> bool {
     let (start, end) = (raw.time(8), raw.time(16));
     if !sane(start, end) {
         return false;
@@ -181,7 +181,7 @@ fn graph(writer: &mut Writer, raw: Raw<'_>) -> bool {
     true
 }
 
-fn sync(writer: &mut Writer, raw: Raw<'_>) -> bool {
+fn sync(writer: &mut Writer, raw: RawRecord<'_>) -> bool {
     let (start, end) = (raw.time(8), raw.time(16));
     let record = Sync {
         start,
@@ -197,7 +197,7 @@ fn sync(writer: &mut Writer, raw: Raw<'_>) -> bool {
     sane(start, end)
 }
 
-fn overhead(writer: &mut Writer, raw: Raw<'_>) -> bool {
+fn overhead(writer: &mut Writer, raw: RawRecord<'_>) -> bool {
     const OBJECT_THREAD: u32 = 2;
     let (start, end) = (raw.time(24), raw.time(32));
     let tid = if raw.u32(8) == OBJECT_THREAD { raw.u32(16) } else { 0 };

@@ -6,7 +6,7 @@
 mod layout;
 
 use crate::run::{Program, Recorded};
-use layout::{Cut, LAYOUTS, Layout, Misfit, NEWEST, OLDEST, Outside, Raw, Version, kind};
+use layout::{Cut, LAYOUTS, Layout, Misfit, NEWEST, OLDEST, OutsideBuffer, RawRecord, Version, kind};
 use spool::Level;
 use trace::OpKind;
 
@@ -34,7 +34,12 @@ fn records_of_each_verified_version_are_read() {
         assert_eq!(Version::of(version), Some(Version::Verified), "{version}");
         for layout in &LAYOUTS {
             let bytes = record(layout.kind, size(layout, version));
-            assert_eq!(Raw(&bytes).check(Version::Verified), Ok(()), "kind {} of {version}", layout.kind);
+            assert_eq!(
+                RawRecord(&bytes).check(Version::Verified),
+                Ok(()),
+                "kind {} of {version}",
+                layout.kind
+            );
         }
     }
 }
@@ -59,7 +64,7 @@ fn a_newer_version_is_read_as_long_as_its_structs_did_not_shrink() {
     // The next one after CUDA 12.9.
     assert_eq!(Version::of(29), Some(Version::Other));
     for layout in &LAYOUTS {
-        let check = |size| Raw(&record(layout.kind, size)).check(Version::Other);
+        let check = |size| RawRecord(&record(layout.kind, size)).check(Version::Other);
         assert_eq!((check(layout.newest()), check(layout.newest() + 8)), (Ok(()), Ok(())));
         let (kind, size, expected) = (layout.kind, layout.newest() - 8, layout.newest());
         assert_eq!(check(size), Err(Misfit::Shrunk { kind, size, expected }));
@@ -71,15 +76,15 @@ fn a_newer_version_is_read_as_long_as_its_structs_did_not_shrink() {
 fn what_is_cut_off_or_of_another_kind_is_not_read() {
     for version in [Version::Verified, Version::Other] {
         for kind in [0, 3, 52, u32::MAX] {
-            assert_eq!(Raw(&record(kind, 512)).check(version), Err(Misfit::Kind));
+            assert_eq!(RawRecord(&record(kind, 512)).check(version), Err(Misfit::Kind));
         }
         for size in 0..4 {
-            assert_eq!(Raw(&[1, 0, 0][..size.min(3)]).check(version), Err(Misfit::Cut));
+            assert_eq!(RawRecord(&[1, 0, 0][..size.min(3)]).check(version), Err(Misfit::Cut));
         }
     }
     for layout in &LAYOUTS {
         for size in 4..layout.needed {
-            assert_eq!(Raw(&record(layout.kind, size)).check(Version::Verified), Err(Misfit::Cut));
+            assert_eq!(RawRecord(&record(layout.kind, size)).check(Version::Verified), Err(Misfit::Cut));
         }
     }
 }
@@ -87,7 +92,7 @@ fn what_is_cut_off_or_of_another_kind_is_not_read() {
 #[test]
 fn no_field_is_read_beyond_a_record() {
     let bytes = record(kind::CONCURRENT_KERNEL, 12);
-    let raw = Raw(&bytes);
+    let raw = RawRecord(&bytes);
     let last = u32::from_ne_bytes([bytes[8], bytes[9], bytes[10], bytes[11]]);
     assert_eq!((raw.kind(), raw.u32(8), raw.u8(11)), (kind::CONCURRENT_KERNEL, last, bytes[11].into()));
     assert_eq!((raw.u8(12), raw.u16(11), raw.u32(9), raw.u64(5)), (0, 0, 0, 0));
@@ -95,7 +100,7 @@ fn no_field_is_read_beyond_a_record() {
 }
 
 /// The lengths of the records that begin at these offsets of a buffer.
-fn cut(length: usize, offsets: &[usize]) -> Result<Vec<usize>, Outside> {
+fn cut(length: usize, offsets: &[usize]) -> Result<Vec<usize>, OutsideBuffer> {
     let buffer = vec![0; length];
     let mut cut = Cut::new(&buffer);
     let mut lengths = Vec::new();
@@ -118,7 +123,7 @@ fn a_record_ends_where_the_next_one_begins_and_the_last_one_with_the_buffer() {
 #[test]
 fn a_walk_that_leaves_its_buffer_or_stands_still_ends() {
     for offsets in [&[0, 88, 88][..], &[88, 0], &[0, 400], &[401], &[0, 0_usize.wrapping_sub(8)]] {
-        assert_eq!(cut(400, offsets), Err(Outside), "{offsets:?}");
+        assert_eq!(cut(400, offsets), Err(OutsideBuffer), "{offsets:?}");
     }
 }
 

@@ -27,18 +27,18 @@ fn in_threads(count: usize, work: impl Fn(&'static Thread) + Sync) {
 }
 
 /// A lock as Python's, at an address of its own.
-struct Like {
+struct TestLock {
     gil: &'static Gil,
     address: usize,
     locked: Mutex<bool>,
     free: Condvar,
 }
 
-impl Like {
-    fn new(at: usize, address: usize) -> Like {
+impl TestLock {
+    fn new(at: usize, address: usize) -> TestLock {
         CONDITIONS.addresses[at].store(address, Relaxed);
         CONDITIONS.count.fetch_max(at + 1, Release);
-        Like { gil: &GILS[at], address, locked: Mutex::new(false), free: Condvar::new() }
+        TestLock { gil: &GILS[at], address, locked: Mutex::new(false), free: Condvar::new() }
     }
 
     fn acquire(&self) {
@@ -69,7 +69,7 @@ impl Like {
 
 #[test]
 fn parts_of_a_lock_are_found_and_nothing_else() {
-    let like = Like::new(0, 0x10_0000);
+    let like = TestLock::new(0, 0x10_0000);
     assert!(matches!(find(like.address), Some((_, Part::Condition))));
     assert!(matches!(find(like.address + MUTEX), Some((_, Part::Mutex))));
     assert!(matches!(find(like.address + SWITCH), Some((_, Part::Switch))));
@@ -85,7 +85,7 @@ fn parts_of_a_lock_are_found_and_nothing_else() {
 
 #[test]
 fn waiters_come_and_go_with_their_threads() {
-    let like = Like::new(1, 0x30_0000);
+    let like = TestLock::new(1, 0x30_0000);
     let rounds = if cfg!(miri) { 20 } else { 500 };
     let take_turns = |thread: &'static Thread| {
         for _ in 0..rounds {
@@ -103,7 +103,7 @@ fn waiters_come_and_go_with_their_threads() {
 
 #[test]
 fn a_thread_that_ends_in_a_wait_no_longer_waits() {
-    let like = Like::new(2, 0x40_0000);
+    let like = TestLock::new(2, 0x40_0000);
     in_threads(1, |_| {
         like.gil.wait(|| 0);
         assert_eq!(like.gil.waiters.load(Relaxed), 1);

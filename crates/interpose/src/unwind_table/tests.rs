@@ -1,5 +1,6 @@
 //! The unwind tables of this program's libraries, beside the crate gimli's reading of them.
 
+use super::rule::FRAME_POINTER;
 use super::*;
 use crate::loader::Loader;
 use crate::objects;

@@ -22,7 +22,7 @@ const BUSY: u8 = 1;
 const FILLED: u8 = 2;
 
 /// The waits of one thread.
-struct Pending {
+struct PendingWaits {
     /// How many places are not free: mostly the answer of [`record`], in one load.
     count: AtomicU8,
     places: [Slot; MOST],
@@ -37,7 +37,7 @@ struct Slot {
 // SAFETY: only the thread at the same place of the known ones uses it, and of it only the code that made `state` BUSY.
 unsafe impl Sync for Slot {}
 
-static PENDING: [Pending; thread::MOST] = [const { Pending::new() }; thread::MOST];
+static PENDING: [PendingWaits; thread::MOST] = [const { PendingWaits::new() }; thread::MOST];
 
 impl Slot {
     /// Changes the state, unless it is another than `from`. A handler runs to its end before the code that it
@@ -73,10 +73,10 @@ impl Slot {
     }
 }
 
-impl Pending {
-    const fn new() -> Pending {
+impl PendingWaits {
+    const fn new() -> PendingWaits {
         let places = [const { Slot { state: AtomicU8::new(FREE), wait: UnsafeCell::new(Wait::NONE) } }; MOST];
-        Pending { count: AtomicU8::new(0), places }
+        PendingWaits { count: AtomicU8::new(0), places }
     }
 
     /// Keeps a wait; false without room.
@@ -160,7 +160,7 @@ mod tests {
         Wait { lock, ..Wait::NONE }
     }
 
-    fn drained(pending: &Pending) -> Vec<usize> {
+    fn drained(pending: &PendingWaits) -> Vec<usize> {
         let mut locks = Vec::new();
         pending.drain(|wait| locks.push(wait.lock));
         locks
@@ -168,7 +168,7 @@ mod tests {
 
     #[test]
     fn waits_are_kept_until_they_are_drained() {
-        let pending = Pending::new();
+        let pending = PendingWaits::new();
         assert!((1..=MOST).all(|lock| pending.add(&wait(lock))));
         assert!(!pending.add(&wait(9)), "no room: the caller records it at once");
         assert_eq!(drained(&pending), [4, 3, 2, 1]);
@@ -179,7 +179,7 @@ mod tests {
     #[test]
     fn a_handler_overwrites_no_wait_that_it_interrupted() {
         for filled in 0..MOST {
-            let pending = Pending::new();
+            let pending = PendingWaits::new();
             (0..filled).for_each(|lock| assert!(pending.add(&wait(lock))));
             // The interrupted code has made the next place BUSY.
             pending.count.fetch_add(1, Relaxed);
@@ -199,7 +199,7 @@ mod tests {
 
     #[test]
     fn a_handler_drains_no_wait_twice() {
-        let pending = Pending::new();
+        let pending = PendingWaits::new();
         (1..=MOST).for_each(|lock| assert!(pending.add(&wait(lock))));
         let mut all = Vec::new();
         // A handler comes after each wait that is taken out, and drains, too.
@@ -216,7 +216,7 @@ mod tests {
 
     #[test]
     fn a_wait_that_a_handler_left_unfinished_is_counted() {
-        let pending = Pending::new();
+        let pending = PendingWaits::new();
         assert!(pending.add(&wait(1)));
         pending.count.fetch_add(1, Relaxed);
         assert!(pending.places[1].change(FREE, BUSY));
