@@ -1,6 +1,6 @@
 //! A function of the driver or the runtime, as the user of this crate describes it.
 
-/// A function as [`Hooks::number`] gives it.
+/// A function as [`Hooks::number`](crate::Hooks::number) gives it.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct Function {
     /// Its number.
@@ -9,7 +9,7 @@ pub struct Function {
     pub shape: u32,
     /// Whether it launches a kernel.
     pub launch: Launch,
-    /// Whether it waits for the GPU: [`Hooks::synchronizes`] is called before each of its calls.
+    /// Whether it waits for the GPU: [`Hooks::synchronizes`](crate::Hooks::synchronizes) is called before each of its calls.
     pub synchronizes: bool,
 }
 
@@ -20,7 +20,7 @@ pub enum Launch {
     #[default]
     No,
     /// It does, with the arguments of `cuLaunchKernel`. Most calls are of this kind: they have a way of
-    /// their own ([`Launches`]).
+    /// their own ([`Launches`](crate::Launches)).
     Plain,
     /// It does, with other arguments.
     Other,

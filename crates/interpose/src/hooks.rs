@@ -26,7 +26,7 @@ pub struct Hooks {
     pub keep_place: fn(&'static Thread, bool) -> u64,
     /// A number for the place of the calling thread, which [`give_place`](Hooks::give_place) writes soon; 0 for none.
     pub promise: fn(&'static Thread, bool) -> u64,
-    /// Writes where the calling thread is, under the number that was promised. CallHook when nobody waits for the thread.
+    /// Writes where the calling thread is, under the number that was promised. Called when nobody waits for the thread.
     pub give_place: fn(&'static Thread, u64),
     /// Writes where the thread is that holds a lock ([`recognize`](Hooks::recognize)), by its kernel's id; the place's
     /// number, 0 for none. The calling thread holds the lock's mutex.
@@ -34,7 +34,7 @@ pub struct Hooks {
     /// Whether a condition is the first part of a lock like Python's GIL, and the kernel's id of the thread that holds
     /// it, 0 for unknown.
     pub recognize: fn(usize) -> Option<u32>,
-    /// The name that calls of a function (its number) are noted with. CallHook until it is not 0, and by
+    /// The name that calls of a function (its number) are noted with. Called until it is not 0, and by
     /// each thread until it notes its calls in a place of its own ([`Thread::note_in`]).
     pub name: fn(&'static Thread, u32) -> u32,
     /// A call that synchronizes with the GPU ([`Function::synchronizes`]) is about to begin: what is done here
@@ -46,7 +46,7 @@ pub struct Hooks {
     pub launches: &'static LaunchThunks,
     /// Numbers functions by name, from 1.
     pub number: fn(&CStr) -> Function,
-    /// There is no [`Thread`] left for a thread: it is not recorded. CallHook once for each.
+    /// There is no [`Thread`] left for a thread: it is not recorded. Called once for each.
     pub thread_unknown: fn(),
     /// A thread ended: it makes no calls as this [`Thread`] any more, and notes none in the place that was given.
     pub ended: fn(&'static Thread),
@@ -63,7 +63,7 @@ pub struct Span {
     pub end: Ticks,
 }
 
-/// CallHook after a wrapped call: the function, its arguments, and what it returned. All of it in registers: most calls
+/// Called after a wrapped call: the function, its arguments, and what it returned. All of it in registers: most calls
 /// are short.
 pub type CallHook = fn(&'static Thread, &'static WrappedFunction, &Arguments, Span, i32);
 

@@ -38,7 +38,7 @@ static VISITED: VisitedObjects = VisitedObjects::new();
 /// driver or the runtime instead of looking its functions up. `resolve` gives the function that a name stands for,
 /// null for none: a slot may still hold what looks it up.
 ///
-/// CallHook once, as recording begins. `resolve` runs while nobody holds the loader's list: it may wait for a thread that
+/// Called once, as recording begins. `resolve` runs while nobody holds the loader's list: it may wait for a thread that
 /// loads a library, and that thread for the one that looks.
 pub fn wrap_imports(resolve: &dyn Fn(&CStr) -> *mut c_void) {
     let before = IMPORTED.load(Acquire);

@@ -17,7 +17,7 @@ use crate::wrapped_function::{Arguments, WrappedFunction};
 use libc::{c_int, c_void};
 use std::sync::atomic::Ordering::{AcqRel, Acquire, Relaxed};
 
-/// CallHook for plain launches that are over. All of it is known at compile time: what a hook does with a launch is part
+/// Called for plain launches that are over. All of it is known at compile time: what a hook does with a launch is part
 /// of the wrapper.
 pub trait Launches {
     /// A short one: it succeeded, is by a thread that notes its calls in a place of its own ([`Thread::note_in`]), and

@@ -3,7 +3,7 @@
 /// Layer that a lock belongs to.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Layer {
-    /// Lock of a library that has a [`Site`] of its own.
+    /// Lock of a library that has a [`Site`](crate::Site) of its own.
     Listed,
     /// Lock of any other library, or of the program.
     Program,

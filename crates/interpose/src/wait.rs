@@ -21,7 +21,7 @@ pub struct Wait {
     pub mode: LockMode,
     /// Layer that the lock belongs to.
     pub layer: Layer,
-    /// The library that waited, by the number that the caller of [`watch`] gave it; 0 in other layers than
+    /// The library that waited, by the number that the caller of [`watch`](crate::watch) gave it; 0 in other layers than
     /// [`Layer::Listed`].
     pub site: u32,
     /// The call the waiter was in.
@@ -34,7 +34,7 @@ pub struct Wait {
     pub releaser: Party,
     /// When it did; 0 for unknown.
     pub released: Ticks,
-    /// Number of the waiter's place, as [`Hooks::keep_place`] gave it; 0 for unknown, as of the following.
+    /// Number of the waiter's place, as [`Hooks::keep_place`](crate::Hooks::keep_place) gave it; 0 for unknown, as of the following.
     pub place: u64,
     /// Number of the holder's place.
     pub holder_place: u64,

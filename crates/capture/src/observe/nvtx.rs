@@ -116,8 +116,8 @@ unsafe fn text(writer: &mut Writer, text: *const c_char) -> u32 {
     }
 }
 
-/// In a handle, beside the number of an early text; other handles are ids of texts.
-const EARLY: usize = 1 << 32;
+/// In a handle, beside the number of a text from before the start; other handles are ids of texts.
+const BEFORE_START: usize = 1 << 32;
 
 /// A handle of a string or a domain.
 ///
@@ -128,7 +128,7 @@ unsafe fn handle(name: *const c_char) -> *mut c_void {
     // SAFETY: the caller's promise.
     let handle = thread_writer::here(|writer| unsafe { text(writer, name) } as usize);
     // SAFETY: as above.
-    handle.or_else(|| unsafe { early(name, 0) }).unwrap_or(0) as *mut c_void
+    handle.or_else(|| unsafe { keep_before_start(name, 0) }).unwrap_or(0) as *mut c_void
 }
 
 /// Keeps a text for when recording starts, as the name of a thread if its id is given; its handle.
@@ -136,18 +136,18 @@ unsafe fn handle(name: *const c_char) -> *mut c_void {
 /// # Safety
 ///
 /// Conditions of [`text`]: `name` is null or ends in a zero byte.
-unsafe fn early(name: *const c_char, tid: u32) -> Option<usize> {
+unsafe fn keep_before_start(name: *const c_char, tid: u32) -> Option<usize> {
     if name.is_null() {
         return None;
     }
     // SAFETY: the caller's promise.
     let name = unsafe { CStr::from_ptr(name) }.to_bytes();
-    Some(before_start::keep(name, tid)? as usize | EARLY)
+    Some(before_start::keep(name, tid)? as usize | BEFORE_START)
 }
 
 /// The text that a handle stands for.
 fn text_of(writer: &mut Writer, handle: usize) -> u32 {
-    match handle & EARLY {
+    match handle & BEFORE_START {
         0 => handle as u32,
         _ => before_start::text(handle as u32).map_or(0, |text| texts::intern(writer, text)),
     }
@@ -291,7 +291,7 @@ unsafe extern "C-unwind" fn name_thread(tid: u32, name: *const c_char) {
     });
     if written.is_none() {
         // SAFETY: as above.
-        unsafe { early(name, tid) };
+        unsafe { keep_before_start(name, tid) };
     }
 }
 

@@ -33,10 +33,10 @@ unsafe extern "C-unwind" fn is_ours(handle: *mut c_void, name: *const c_char) ->
 
 /// Whether the library was loaded before the program. Then every library that is linked with `dlsym`, this one too,
 /// gets the wrapper here, or that of another preloaded library.
-pub fn is_early() -> bool {
+pub fn is_preloaded() -> bool {
     let named = env::text(spool::VAR_PRELOAD)
         .is_some_and(|list| list.windows(env::LIBRARY.len()).any(|part| part == env::LIBRARY));
-    let own = interpose::object_around(is_early as *const c_void as usize).unwrap_or_default();
+    let own = interpose::object_around(is_preloaded as *const c_void as usize).unwrap_or_default();
     named || own.contains(&(dlsym as *const c_void as usize))
 }
 

@@ -61,7 +61,7 @@ fn begin() {
     thread_writer::here(|writer| {
         program(writer);
         nvtx::begin(writer);
-        if !preload::is_early() {
+        if !preload::is_preloaded() {
             notes::note(writer, LATE);
         }
     });

@@ -38,8 +38,8 @@ const _: () = {
 /// Deepest nesting of a thread's marked ranges.
 pub const MOST_RANGES: usize = 64;
 
-/// Where a thread writes. What a launch needs lies with [`Slot::busy`](crate::write::thread_writer) in the thread's own [`Room`], that
-/// is, in one cache line.
+/// Where a thread writes. What a launch needs lies with the mark that it is in use (`thread_writer`) in the thread's own
+/// [`Room`](interpose::Room), that is, in one cache line.
 #[repr(C)]
 pub struct Writer {
     end: ChunkEnd,

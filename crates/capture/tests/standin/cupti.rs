@@ -134,12 +134,22 @@ fn recorded(version: u32, bytes: usize) -> Recorded {
     program.with("STANDIN_CUPTI", &version.to_string()).with("STANDIN_RECORD", &bytes.to_string()).both()
 }
 
-/// The level in the end, the kernels and the fills that were recorded, and the notes about GPU records.
-fn outcome(recorded: &Recorded) -> (Option<Level>, usize, usize, Vec<String>) {
+/// GPU records of a recording.
+struct GpuRecords {
+    /// The level in the end.
+    level: Option<Level>,
+    kernels: usize,
+    fills: usize,
+    /// Notes about them.
+    notes: Vec<String>,
+}
+
+fn gpu_records(recorded: &Recorded) -> GpuRecords {
     let (process, trace) = (recorded.process(), recorded.trace.as_ref().expect("it was gathered"));
     let notes = process.notes.iter().filter(|note| note.starts_with("no GPU records")).cloned();
     let count = |kind| trace.ops.kind.iter().filter(|found| **found == kind).count();
-    (process.level, count(OpKind::Kernel), count(OpKind::Memset), notes.collect())
+    let (kernels, fills) = (count(OpKind::Kernel), count(OpKind::Memset));
+    GpuRecords { level: process.level, kernels, fills, notes: notes.collect() }
 }
 
 fn lost(recorded: &Recorded) -> u64 {
@@ -154,7 +164,7 @@ fn layouts_that_are_known_or_grew_are_recorded() {
     for (version, bytes) in
         [(18, 208), (28, 208), (130_000, 216), (NEWEST, 248), (NEWEST + 1, 248), (NEWEST + 100, 264)]
     {
-        let (level, kernels, fills, notes) = outcome(&recorded(version, bytes));
+        let GpuRecords { level, kernels, fills, notes } = gpu_records(&recorded(version, bytes));
         assert_eq!((level, kernels, notes), (Some(Level::Full), KERNELS, vec![]), "version {version}");
         assert!(fills > 0);
     }
@@ -163,7 +173,7 @@ fn layouts_that_are_known_or_grew_are_recorded() {
 #[test]
 fn layouts_that_shrank_are_not_read_and_a_note_names_them() {
     let recorded = recorded(NEWEST + 1, 240);
-    let (level, kernels, _, notes) = outcome(&recorded);
+    let GpuRecords { level, kernels, notes, .. } = gpu_records(&recorded);
     assert_eq!((level, kernels), (Some(Level::Light), 0));
     let expected = "no GPU records from here on: libcupti of version 130501 is newer than this holdup knows, and its \
                     records of kind 10 have 240 bytes instead of 248: update holdup, or use libcupti of CUDA 13.5";
@@ -176,14 +186,14 @@ fn layouts_that_shrank_are_not_read_and_a_note_names_them() {
 #[test]
 fn records_that_are_too_short_are_lost_alone() {
     let recorded = recorded(18, 144);
-    let (level, kernels, fills, notes) = outcome(&recorded);
+    let GpuRecords { level, kernels, fills, notes } = gpu_records(&recorded);
     assert_eq!((level, kernels, notes), (Some(Level::Full), 0, vec![]));
     assert!(fills > 0 && lost(&recorded) >= KERNELS as u64);
 }
 
 #[test]
 fn a_version_that_is_too_old_is_not_used() {
-    let (level, kernels, fills, notes) = outcome(&recorded(17, 208));
+    let GpuRecords { level, kernels, fills, notes } = gpu_records(&recorded(17, 208));
     assert_eq!((level, kernels, fills), (Some(Level::Light), 0, 0));
     let expected =
         "no GPU records: libcupti of version 17 is older than that of CUDA 12.0: install a newer one";
