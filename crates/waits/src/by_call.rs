@@ -30,7 +30,7 @@ impl<T: Copy + Ord> ByCall<T> {
 
 /// Operations by the outermost call that issued them.
 pub(crate) struct OpsByCall {
-    /// Those of a call `c` are `ops[first[c]..first[c + 1]]`.
+    /// Rows of a call `c` in `ops`: from `first[c]` to `first[c + 1]`.
     first: Vec<u32>,
     ops: Vec<OpId>,
 }

@@ -78,7 +78,59 @@ named! {
     }
 }
 
+/// Kind of event that ends the wait of a call which loses time to a cause.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum AwaitedByCall {
+    /// Another thread's call, which holds a lock.
+    Call,
+    /// The stream's queue, which has room again.
+    Queue,
+    /// The device.
+    Device,
+    /// The copies that it makes itself.
+    Copies,
+    /// Nothing: its own work, or no call's time.
+    Nothing,
+}
+
 impl Cause {
+    /// The kind of event that ends the wait of a call which loses time to this cause.
+    pub fn awaited_by_call(self) -> AwaitedByCall {
+        match self {
+            Cause::DriverLock | Cause::ApplicationLock | Cause::PageableOrder => AwaitedByCall::Call,
+            Cause::QueueFull => AwaitedByCall::Queue,
+            Cause::HiddenSync | Cause::ExplicitSync | Cause::ImplicitDeviceSync | Cause::CollectiveWait => {
+                AwaitedByCall::Device
+            }
+            Cause::PageableStaging | Cause::PageFaults => AwaitedByCall::Copies,
+            Cause::FirstUse
+            | Cause::Allocation
+            | Cause::ProfilerOverhead
+            | Cause::CopyEngineBusy
+            | Cause::Gil
+            | Cause::Lock
+            | Cause::Blocked
+            | Cause::NoCpu
+            | Cause::KernelBuild
+            | Cause::DataLoading
+            | Cause::Feeding
+            | Cause::FileWriting
+            | Cause::GarbageCollection
+            | Cause::HostCode
+            | Cause::NoDemand
+            | Cause::OwnWork
+            | Cause::LaunchLatency
+            | Cause::Dependency
+            | Cause::ConnectionAliasing
+            | Cause::IssueOrder
+            | Cause::TimeSlicing
+            | Cause::GpuFull
+            | Cause::StartUp
+            | Cause::Unexplained
+            | Cause::NotRecorded => AwaitedByCall::Nothing,
+        }
+    }
+
     /// The cause of this name.
     pub fn named(id: &str) -> Option<Cause> {
         Cause::ALL.iter().copied().find(|cause| cause.id() == id)

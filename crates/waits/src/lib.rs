@@ -1,4 +1,4 @@
-//! What the calls and operations of a trace waited for.
+//! Waits of the calls and operations of a trace: for whom, for how long, and why.
 //!
 //! `calls` has the one definition of an outermost call, `class` the kinds of calls, `operations` divides the wait of each operation among
 //! causes and names the operation that it waited for. `cause` and `evidence` are the vocabulary of every output.
@@ -21,7 +21,7 @@ mod stream_ends;
 
 pub use by_call::ByCall;
 pub use calls::CallOrder;
-pub use cause::Cause;
+pub use cause::{AwaitedByCall, Cause};
 pub use class::{Class, Classes, Communicating, classify, collective, communicates, makes_context};
 pub use constants::{HARDWARE_QUEUES, LAUNCH, NEXT_OPERATION};
 pub use default_stream::{beside_default, is_default};

@@ -94,13 +94,14 @@ impl Blame<'_> {
     /// Charges a root with a segment in a call, less the time for which the thread was ready without a processor: by the
     /// scheduler's numbers, wherever in the call.
     fn awake(&self, charges: &mut Charges, path: &Path<'_>, segment: &Segment, root: Root) {
-        let ready = match (self.activity.blocks(segment.doing), root.cause) {
-            (true, _) => 0,
+        let is_sync = matches!(root.cause, Cause::ExplicitSync | Cause::HiddenSync);
+        let ready = if self.activity.blocks(segment.doing) {
+            0
+        } else if is_sync && path.of_idle {
             // A thread that polls for a GPU that is idle already is not on a processor.
-            (false, Cause::ExplicitSync | Cause::HiddenSync) if path.of_idle => {
-                self.outside.ready_in_sync(path.thread, segment)
-            }
-            (false, _) => self.outside.ready_in_call(path.thread, segment),
+            self.outside.ready_in_sync(path.thread, segment)
+        } else {
+            self.outside.ready_in_call(path.thread, segment)
         };
         let no_cpu = Root { cause: Cause::NoCpu, ..root };
         charges.charge(Some(path), no_cpu, segment.start, ready);

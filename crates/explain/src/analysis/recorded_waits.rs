@@ -11,8 +11,7 @@ use crate::rules::{implicit_device_sync, pageable_order};
 use crate::{Cause, Confidence, Evidence};
 use rustc_hash::FxHashMap;
 use trace::{CallId, Ns, Sym, ThreadId, Wait, WaitId};
-use waits::Class;
-use waits::lock_waits;
+use waits::{Class, lock_waits};
 
 /// Claims the waits recorded within a call. Time that the call waits for the GPU anyway is not lost to a lock.
 pub(crate) fn split(facts: &Facts<'_>, call: CallId, parts: &mut Parts) {

@@ -2,8 +2,7 @@
 
 use crate::Evidence;
 use crate::overlap::LostOverlap;
-use waits::Engine;
-use waits::named;
+use waits::{Engine, named};
 
 named! {
     /// A rule that prevents copies and kernels from overlapping.

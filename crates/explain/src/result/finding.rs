@@ -7,8 +7,7 @@ use crate::result::place::Place;
 use crate::result::sentence::Sentence;
 use serde::Serialize;
 use trace::{CopyKind, MemoryKind, Ns};
-use waits::named;
-use waits::{Cause, Confidence, Evidence};
+use waits::{Cause, Confidence, Evidence, named};
 
 /// Time that one thread lost to one cause, in calls of one kind or in waits outside calls.
 #[derive(Clone, Debug)]

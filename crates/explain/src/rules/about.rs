@@ -134,11 +134,8 @@ impl About {
 
     /// Evidence of the activity of threads outside calls, in a trace of this tool: our own samples, else the tool's records.
     pub(crate) fn evidence_in(&self, source: &str) -> Evidence {
-        match self.usual_evidence() {
-            Evidence::Sample if source != "holdup" && self.evidence.contains(&Evidence::Record) => {
-                Evidence::Record
-            }
-            usual => usual,
-        }
+        let usual = self.usual_evidence();
+        let is_recorded = usual == Evidence::Sample && self.evidence.contains(&Evidence::Record);
+        if is_recorded && source != "holdup" { Evidence::Record } else { usual }
     }
 }

@@ -8,6 +8,7 @@ use explain::{Cause, Explanation, Loss, Place, may_build, place_of_stack};
 use rustc_hash::{FxHashMap, FxHashSet};
 use sim::{CallOf, Does, Locks, RecordedStep};
 use trace::{CallId, Ns, Sym, ThreadId, ThreadState, Trace};
+use waits::AwaitedByCall;
 
 /// A finding whose time is gone: its calls and threads no longer lose what it counts. Operations take as long as before.
 #[derive(Clone, Debug)]
@@ -157,18 +158,14 @@ fn spare(call: &mut CallOf, loss: &Loss, costs_waits: bool) {
     }
 }
 
-/// Whether a call waits for the device.
+/// Whether a call waits for the device, or for its own copies.
 fn is_of_device(cause: Cause) -> bool {
-    use Cause::{CollectiveWait, ExplicitSync, HiddenSync, ImplicitDeviceSync, PageFaults, PageableStaging};
-    matches!(
-        cause,
-        CollectiveWait | ExplicitSync | HiddenSync | ImplicitDeviceSync | PageFaults | PageableStaging
-    )
+    matches!(cause.awaited_by_call(), AwaitedByCall::Device | AwaitedByCall::Copies)
 }
 
 /// Whether a thread waits for another one's call.
 fn is_lock(cause: Cause) -> bool {
-    matches!(cause, Cause::DriverLock | Cause::ApplicationLock | Cause::PageableOrder)
+    cause.awaited_by_call() == AwaitedByCall::Call
 }
 
 /// Threads no longer lose this time between calls: waits end at once, and pauses are that much shorter.

@@ -6,11 +6,7 @@ use rustc_hash::{FxHashMap, FxHashSet};
 use sim::{Calls as Rules, Locks, Model, Rule, Until, Use};
 use std::sync::Arc;
 use trace::{CallId, LockKind, LockMode, MemoryKind, Ns, OpId, StreamId, SyncKind, Trace};
-use waits::CHANCE;
-use waits::CallOrder;
-use waits::Convoys;
-use waits::StreamEnds;
-use waits::{Class, Index};
+use waits::{CHANCE, CallOrder, Class, Convoys, Index, StreamEnds};
 
 /// So many waits show how long a lock takes to pass from one thread to the next.
 const ENOUGH: usize = 30;

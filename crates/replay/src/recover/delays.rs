@@ -4,8 +4,7 @@ use crate::arithmetic::median;
 use crate::recover::costs::Costs;
 use rustc_hash::{FxHashMap, FxHashSet};
 use trace::{ContextId, CopyKind, DeviceId, MemoryKind, Ns, OpId, OpKind, StreamId, SyncKind, Trace};
-use waits::CallOrder;
-use waits::SharedQueue;
+use waits::{CallOrder, SharedQueue};
 
 /// An operation that starts later than this after the one before it in its stream did not only wait for that one, ns.
 const NEXT: Ns = 50_000;

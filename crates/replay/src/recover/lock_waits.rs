@@ -4,8 +4,7 @@ use crate::{Recovered, StepOf};
 use rustc_hash::FxHashMap;
 use sim::{CallOf, RecordedStep, Replayed, StepAt, Use};
 use trace::{CallId, LockKind, LockMode, ProcessId, Trace, Wait, WaitId};
-use waits::CHANCE;
-use waits::CallOrder;
+use waits::{CHANCE, CallOrder};
 
 /// Which recorded waits a replay makes itself: those of calls that wait behind others, or that acquire their context's lock, unless they are
 /// short, and all for the mutex of a convoy.

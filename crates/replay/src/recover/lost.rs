@@ -1,11 +1,8 @@
 //! Time that calls lost to others: waits for locks that other calls held.
 
-use explain::Cause;
 use rustc_hash::FxHashMap;
 use trace::{CallId, Ns};
-use waits::Index;
-use waits::Mutex;
-use waits::{CHANCE, Mutexes};
+use waits::{AwaitedByCall, CHANCE, Index, Mutex, Mutexes};
 
 /// Calls from this time on are looked at one by one, ns.
 const SLOW: Ns = 100_000;
@@ -57,14 +54,13 @@ impl Lost {
         for share in explain::call_parts(index.trace, SLOW) {
             let of = parts.entry(share.call).or_default();
             let holder = index.calls.outermost(share.holder);
-            match share.cause {
-                Cause::DriverLock | Cause::ApplicationLock | Cause::PageableOrder if holder.is_some() => {
-                    of.add(Behind { holder, start: share.start, end: share.end });
-                }
+            let (start, end) = (share.start, share.end);
+            match share.cause.awaited_by_call() {
+                AwaitedByCall::Call if holder.is_some() => of.add(Behind { holder, start, end }),
                 // The queue's depth is the model's.
-                Cause::QueueFull => of.ns += share.end - share.start,
-                Cause::HiddenSync | Cause::ExplicitSync | Cause::ImplicitDeviceSync => of.waits = true,
-                _ => {}
+                AwaitedByCall::Queue => of.ns += end - start,
+                AwaitedByCall::Device => of.waits = true,
+                AwaitedByCall::Call | AwaitedByCall::Copies | AwaitedByCall::Nothing => {}
             }
         }
         for (call, of_slow) in parts {

@@ -21,10 +21,7 @@ use rustc_hash::FxHashMap;
 use sim::{CallOf, Model, Recorded, RecordedStep, Rows};
 use std::sync::Arc;
 use trace::{CallId, Clock, Lost, Ns, OpId, ProcessId, Trace, WaitId};
-use waits::Rounds;
-use waits::Signals;
-use waits::{CallOrder, Index};
-use waits::{Signal, SignalKind};
+use waits::{CallOrder, Index, Rounds, Signal, SignalKind, Signals};
 
 /// Finds out what the program of a trace asked for.
 ///

@@ -4,9 +4,7 @@
 use crate::arithmetic::median;
 use rustc_hash::FxHashMap;
 use trace::{LockKind, Ns, ProcessId, ThreadId, Trace};
-use waits::CallOrder;
-use waits::within_no_call;
-use waits::{Signal, SignalKind};
+use waits::{CallOrder, Signal, SignalKind, within_no_call};
 
 /// The sections of all threads.
 pub(crate) struct Sections {

@@ -7,8 +7,7 @@ use rayon::prelude::*;
 use rustc_hash::FxHashMap;
 use sim::{Does, Meets, Model, Rows, Work, WorkKind};
 use trace::{CallId, CopyKind, DeviceId, MemoryKind, Ns, OpId, OpKind, StreamId, Trace};
-use waits::Index;
-use waits::SharedQueue;
+use waits::{Index, SharedQueue};
 
 /// A call with more operations than this launched a graph, whether or not the trace has its nodes.
 const MANY: usize = 2;

@@ -54,7 +54,7 @@ struct Compared {
     right: i64,
     /// The part of `right` in which it waited for one of the right operations, or for none, ns.
     right_behind: i64,
-    /// That by cause, ns.
+    /// The same by cause, ns.
     behind: BTreeMap<Cause, i64>,
 }
 
