@@ -3,6 +3,7 @@
 
 use experiments::{Bench, Comparison, Failure, Request, Results, Session};
 use libfuzzer_sys::fuzz_target;
+use report::document::Form;
 use std::sync::atomic::AtomicBool;
 
 fuzz_target!(init: fuzz::let_panics_unwind(), |text: &str| {
@@ -11,9 +12,9 @@ fuzz_target!(init: fuzz::let_panics_unwind(), |text: &str| {
     let comparison = Comparison::new(&results, &same);
     let page = experiments::html(&results, Some(&comparison));
     page.write(&mut std::io::sink()).expect("a sink takes all");
-    let shown = experiments::text(&results, Some(&comparison), report::Page::default());
+    let shown = experiments::document(&results, Some(&comparison), Form::Text(report::Page::default())).to_string();
     assert!(!shown.contains('\u{1b}'), "{shown:?}");
-    experiments::markdown(&results, Some(&comparison));
+    experiments::document(&results, Some(&comparison), Form::Markdown).to_string();
     report::plot::svg(&results.plot());
     let json = experiments::json(&results, None);
     let again = Results::read(&json.to_string()).expect("own JSON");

@@ -29,7 +29,7 @@ mod findings;
 pub mod html;
 mod of_trace;
 pub mod serve;
-pub mod table;
+mod table;
 mod tables;
 mod template;
 mod timeline;

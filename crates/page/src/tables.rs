@@ -4,11 +4,13 @@ mod accounts;
 mod longest;
 
 use crate::document::Section;
-use crate::table::{Cell, Kind, MOST_ROWS, Table};
+use crate::html::Html;
+use crate::table::first_rows;
 use crate::timeline::Rows;
 use explain::{Explanation, Loss};
+use report::document::{Cell, Table};
 use report::{stats, units};
-use trace::{Selection, Trace};
+use trace::{Ns, Selection, Trace};
 
 /// The tables of a trace.
 pub(crate) fn sections(
@@ -20,83 +22,55 @@ pub(crate) fn sections(
 ) -> Vec<Section> {
     let options = stats::Options { selection: selection.clone(), per_thread: false };
     let sums = stats::build(trace, &explanation.trace.path, &options);
-    let mut body = longest::table(trace, losses, selection, rows).html();
+    let mut body = Html::new();
+    body.table(&longest::table(trace, losses, selection, rows));
     for table in accounts::tables(explanation, rows) {
-        body.push(&table.html());
+        body.table(&table);
     }
     for host in &sums.host {
-        body.push(&by_name(&stats::host_title(host, &sums), "Call", &host.rows).html());
+        body.table(&by_name(stats::host_title(host, &sums), "Call", &host.rows));
     }
     if !sums.ops.is_empty() {
         let titles: Vec<String> =
             sums.devices.iter().map(|device| stats::device_title(device, &sums)).collect();
         let title = if titles.is_empty() { "Device-side activity".to_owned() } else { titles.join(". ") };
-        body.push(&by_name(&title, "Operation", &sums.ops).html());
+        body.table(&by_name(title, "Operation", &sums.ops));
     }
     if !sums.copies.is_empty() {
-        body.push(&copies(&sums.copies).html());
+        body.table(&copies(&sums.copies));
     }
     vec![Section { id: "tables", title: "Tables".into(), body, script: "tables", data: Vec::new() }]
 }
 
-fn by_name(caption: &str, name: &'static str, rows: &[stats::Row]) -> Table {
-    let mut table = Table::new(
-        caption,
-        &[
-            (name, Kind::Text),
-            ("Count", Kind::Number),
-            ("Total", Kind::Number),
-            ("Share", Kind::Number),
-            ("Mean", Kind::Number),
-            ("Shortest", Kind::Number),
-            ("Longest", Kind::Number),
-        ],
-    );
-    let time = |ns: i64| Cell::number(units::duration(ns), ns as f64);
-    for row in rows.iter().take(MOST_ROWS) {
-        table.push(vec![
-            Cell::text(&row.name),
-            Cell::number(units::count(row.count), row.count as f64),
-            time(row.total_ns),
-            Cell::number(units::percent(row.share), row.share),
-            time(row.mean_ns.round() as i64),
-            time(row.min_ns),
-            time(row.max_ns),
-        ]);
-    }
-    if let Some(more) = rows.len().checked_sub(MOST_ROWS).filter(|more| *more > 0) {
-        let more = units::counted(more as u64, "more row", "more rows");
-        table.remark(format!("{more}: holdup stats lists all."));
-    }
-    table
+/// A duration that sorts by itself.
+fn time(ns: Ns) -> Cell {
+    Cell::number(units::duration(ns), ns as f64)
+}
+
+fn by_name(caption: String, name: &'static str, rows: &[stats::Row]) -> Table {
+    let (shown, remark) = first_rows(rows, "holdup stats lists all");
+    let table = Table::of(shown)
+        .left(name, |row| row.name.clone())
+        .right("Count", |row| Cell::number(units::count(row.count), row.count as f64))
+        .right("Total", |row| time(row.total_ns))
+        .right("Share", |row| Cell::number(units::percent(row.share), row.share))
+        .right("Mean", |row| time(row.mean_ns.round() as i64))
+        .right("Shortest", |row| time(row.min_ns))
+        .right("Longest", |row| time(row.max_ns))
+        .table();
+    table.captioned(caption).remarked(remark)
 }
 
 fn copies(copies: &[stats::Copies]) -> Table {
-    let mut table = Table::new(
-        &stats::copies_title(copies),
-        &[
-            ("Direction", Kind::Text),
-            ("From", Kind::Text),
-            ("To", Kind::Text),
-            ("Count", Kind::Number),
-            ("Size", Kind::Number),
-            ("Total", Kind::Number),
-            ("Speed", Kind::Number),
-            ("Best", Kind::Number),
-        ],
-    );
     let speed = |rate: f64| Cell::number(units::throughput((rate * 1e6) as i64, 1_000_000), rate);
-    for group in copies {
-        table.push(vec![
-            Cell::text(group.direction),
-            Cell::text(group.source),
-            Cell::text(group.destination),
-            Cell::number(units::count(group.count), group.count as f64),
-            Cell::number(units::bytes(group.bytes), group.bytes as f64),
-            Cell::number(units::duration(group.total_ns), group.total_ns as f64),
-            speed(group.mean_gb_per_s),
-            speed(group.max_gb_per_s),
-        ]);
-    }
-    table
+    let table = Table::of(copies)
+        .left("Direction", |group| group.direction)
+        .left("From", |group| group.source)
+        .left("To", |group| group.destination)
+        .right("Count", |group| Cell::number(units::count(group.count), group.count as f64))
+        .right("Size", |group| Cell::number(units::bytes(group.bytes), group.bytes as f64))
+        .right("Total", |group| time(group.total_ns))
+        .right("Speed", |group| speed(group.mean_gb_per_s))
+        .right("Best", |group| speed(group.max_gb_per_s));
+    table.table().captioned(stats::copies_title(copies))
 }

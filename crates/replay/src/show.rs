@@ -6,7 +6,7 @@ pub use self::page::{Asked, predictions_page};
 
 use crate::fit::{Both, Fit, MOST_ERROR};
 use crate::predict::{Gain, LEAST, Prediction};
-use report::table::{Align, Table};
+use report::document::{Document, Form, Paragraph, Table, Width};
 use report::{Page, units};
 use serde::Serialize;
 
@@ -25,55 +25,61 @@ pub fn json(fit: &Fit, path: &str) -> String {
 }
 
 /// The fit for people.
-pub fn text(fit: &Fit, page: Page) -> String {
-    let mut text = format!("\nReplayed on the model {}, with the trace's own costs.\n", fit.model);
-    text.push_str(&main(fit).boxed(Some(page.table_columns)));
-    text.push_str(&report::paragraph(&verdict(fit), page));
+pub fn document(fit: &Fit, page: Page) -> Document {
+    let mut document = Document::new(Form::Text(page));
+    document.gap();
+    let title = format!("Replayed on the model {}, with the trace's own costs.", fit.model);
+    document.push(Paragraph::new(title).fit(report::document::Fit::Stay));
+    document.push(table(&main(fit)));
+    document.push(Paragraph::new(verdict(fit)));
     if !fit.calls.is_empty() {
-        text.push_str("\nWhere it differs:\n");
-        text.push_str(&differences(fit).boxed(Some(page.table_columns)));
+        document.gap();
+        document.push(Paragraph::new("Where it differs:"));
+        document.push(table(&differences(fit)));
     }
-    text
+    document
 }
 
-fn main(fit: &Fit) -> Table {
-    let right = Align::Right;
-    let mut table =
-        Table::new(&[("recorded", right), ("replayed", right), ("difference", right), ("", Align::Left)]);
-    if let Some(ranges) = fit.ranges {
-        table.push(cells(ranges, ranges.recorded_ns, String::from("within the chosen ranges")));
-    }
-    let mut row = |what: String, both: Both| table.push(cells(both, fit.wall.recorded_ns, what));
-    row(String::from("wall time"), fit.wall);
-    fit.gpus
-        .iter()
-        .filter(|gpu| gpu.busy != Both::default())
-        .for_each(|gpu| row(format!("GPU {} busy", gpu.device), gpu.busy));
-    for thread in &fit.threads {
+/// A time that was recorded and replayed.
+struct Row {
+    both: Both,
+    /// Time that the difference is a part of, ns.
+    of_ns: i64,
+    what: String,
+}
+
+fn main(fit: &Fit) -> Vec<Row> {
+    let ranges = fit.ranges.map(|both| {
+        let what = String::from("within the chosen ranges");
+        Row { both, of_ns: both.recorded_ns, what }
+    });
+    let row = |what: String, both: Both| Row { both, of_ns: fit.wall.recorded_ns, what };
+    let wall = row(String::from("wall time"), fit.wall);
+    let gpus = fit.gpus.iter().filter(|gpu| gpu.busy != Both::default());
+    let gpus = gpus.map(|gpu| row(format!("GPU {} busy", gpu.device), gpu.busy));
+    let threads = fit.threads.iter().map(|thread| {
         let name = if thread.name.is_empty() { "thread" } else { &thread.name };
-        row(format!("end of {name} ({})", thread.tid), thread.end);
-    }
-    table
+        row(format!("end of {name} ({})", thread.tid), thread.end)
+    });
+    ranges.into_iter().chain([wall]).chain(gpus).chain(threads).collect()
 }
 
-fn differences(fit: &Fit) -> Table {
-    let right = Align::Right;
-    let mut table =
-        Table::new(&[("recorded", right), ("replayed", right), ("difference", right), ("", Align::Left)]);
-    for call in &fit.calls {
-        let what = format!("{} × {}", units::count(call.count), call.call);
-        table.push(cells(call.time, fit.wall.recorded_ns, what));
-    }
-    for row in &fit.idle {
-        table.push(cells(row.idle, fit.wall.recorded_ns, format!("GPUs idle: {}", row.cause)));
-    }
-    table
+fn differences(fit: &Fit) -> Vec<Row> {
+    let row = |both: Both, what: String| Row { both, of_ns: fit.wall.recorded_ns, what };
+    let calls = fit.calls.iter().map(|of| row(of.time, format!("{} × {}", units::count(of.count), of.call)));
+    let idle = fit.idle.iter().map(|of| row(of.idle, format!("GPUs idle: {}", of.cause)));
+    calls.chain(idle).collect()
 }
 
-/// Both times, their difference as a part of the trace's time, and what they are of.
-fn cells(both: Both, wall_ns: i64, what: String) -> Vec<String> {
-    let share = both.difference() as f64 / wall_ns.max(1) as f64;
-    vec![units::duration(both.recorded_ns), units::duration(both.replayed_ns), signed(share), what]
+/// Both times, their difference as a part of the whole, and what they are of.
+fn table(rows: &[Row]) -> Table {
+    Table::of(rows)
+        .right("recorded", |row| units::duration(row.both.recorded_ns))
+        .right("replayed", |row| units::duration(row.both.replayed_ns))
+        .right("difference", |row| signed(row.both.difference() as f64 / row.of_ns.max(1) as f64))
+        .left("", |row| row.what.clone())
+        .table()
+        .wide(Width::Terminal)
 }
 
 /// A difference in percent, with two decimals.
@@ -113,35 +119,21 @@ pub fn predictions_json(fit: &Fit, predictions: &[Prediction], path: &str) -> St
     report::json("holdup/whatif/1", &Body { path, replay: fit, fixes: predictions })
 }
 
-/// Predictions for people.
-pub fn predictions_text(fit: &Fit, predictions: &[Prediction], page: Page) -> String {
-    let mut text = format!("\n{}\n", took(fit));
+/// Predictions for people; Markdown has the path above them.
+pub fn predictions(fit: &Fit, predictions: &[Prediction], path: &str, form: Form) -> Document {
+    let mut document = Document::new(form);
+    document.gap();
+    if document.is_markdown() {
+        document.push(Paragraph::heading(1, format!("What changes to {path} would gain")));
+    }
+    document.push(Paragraph::new(took(fit)));
     if predictions.is_empty() {
-        text.push_str(&format!("{NONE_FITS}\n"));
-        return text;
+        document.push(Paragraph::new(NONE_FITS));
+    } else {
+        document.push(predictions_table(predictions));
+        document.extend(notes(predictions).into_iter().map(Paragraph::item));
     }
-    let table = predictions_table(predictions);
-    text.push_str(&table.boxed(Some(page.table_columns)));
-    for line in notes(predictions) {
-        text.push_str(&report::paragraph(&line, page));
-    }
-    text
-}
-
-/// Predictions for an issue or a merge request.
-pub fn predictions_markdown(fit: &Fit, predictions: &[Prediction], path: &str) -> String {
-    let escaped = report::escape_markdown;
-    let mut text = format!("# What changes to {} would gain\n\n{}\n\n", escaped(path), took(fit));
-    if predictions.is_empty() {
-        text.push_str(NONE_FITS);
-        text.push('\n');
-        return text;
-    }
-    text.push_str(&predictions_table(predictions).markdown());
-    for (at, line) in notes(predictions).iter().enumerate() {
-        text.push_str(&format!("{}- {}\n", if at == 0 { "\n" } else { "" }, escaped(line)));
-    }
-    text
+    document
 }
 
 /// How long the program took, and how well the replay fits.
@@ -155,25 +147,14 @@ fn took(fit: &Fit) -> String {
 
 /// A row for each prediction.
 fn predictions_table(predictions: &[Prediction]) -> Table {
-    let right = Align::Right;
-    let columns = [
-        ("gain", right),
-        ("from … to", right),
-        ("it would take", right),
-        ("then", Align::Left),
-        ("change", Align::Left),
-    ];
-    let mut table = Table::new(&columns);
-    for one in predictions {
-        table.push(vec![
-            units::whole_percent(one.gain.share),
-            range(one.gain),
-            units::duration(one.predicted_ns),
-            next(one).to_owned(),
-            named(one),
-        ]);
-    }
-    table
+    Table::of(predictions)
+        .right("gain", |one| units::whole_percent(one.gain.share))
+        .right("from … to", |one| range(one.gain))
+        .right("it would take", |one| units::duration(one.predicted_ns))
+        .left("then", |one| next(one).to_owned())
+        .left("change", named)
+        .table()
+        .wide(Width::Terminal)
 }
 
 /// The changes of a prediction.

@@ -1,9 +1,8 @@
 //! The catalogue of causes, as text, JSON and Markdown.
 
-use crate::layout::wrap;
-use crate::page::Page;
+use crate::document::{Block, Document, Form, Line, Paragraph};
 use crate::style::Role;
-use explain::{About, Cause, Evidence, Fix, OverlapRule};
+use explain::{Cause, Evidence, Fix, OverlapRule};
 use serde::Serialize;
 
 /// A cause of lost host time, or of lost overlap on a GPU.
@@ -17,7 +16,7 @@ pub enum Entry {
 
 /// The form of an entry in JSON.
 #[derive(Serialize)]
-struct Document {
+struct Row {
     id: &'static str,
     of: &'static str,
     meaning: &'static str,
@@ -34,29 +33,29 @@ impl Entry {
 
     /// The name in every output.
     pub fn id(self) -> &'static str {
-        self.document().id
+        self.row().id
     }
 
-    fn document(self) -> Document {
+    fn row(self) -> Row {
         match self {
             Entry::Cause(cause) => {
-                let about = About::of(cause);
+                let about = cause.about();
                 let (evidence, fixes) = (about.evidence.to_vec(), about.fixes);
-                Document { id: cause.id(), of: "host-time", meaning: about.meaning, evidence, fixes }
+                Row { id: about.id, of: "host-time", meaning: about.meaning, evidence, fixes }
             }
             Entry::Overlap(rule) => {
                 let (evidence, fixes) = (vec![rule.evidence()], &[] as &[Fix]);
-                Document { id: rule.id(), of: "overlap", meaning: rule.meaning(), evidence, fixes }
+                Row { id: rule.id(), of: "overlap", meaning: rule.meaning(), evidence, fixes }
             }
         }
     }
 }
 
 /// One table of the causes of lost host time, and one of the causes of lost overlap.
-pub fn markdown(entries: &[Entry]) -> String {
+fn markdown(entries: &[Entry]) -> String {
     let mut text = String::new();
     for (of, title) in [("host-time", "cause"), ("overlap", "overlap lost to")] {
-        let rows: Vec<_> = entries.iter().map(|entry| entry.document()).filter(|row| row.of == of).collect();
+        let rows: Vec<_> = entries.iter().map(|entry| entry.row()).filter(|row| row.of == of).collect();
         if !rows.is_empty() {
             let gap = if text.is_empty() { "" } else { "\n" };
             text.push_str(&format!("{gap}| {title} | meaning | evidence | fixes |\n|---|---|---|---|\n"));
@@ -66,7 +65,7 @@ pub fn markdown(entries: &[Entry]) -> String {
     text
 }
 
-fn markdown_row(row: &Document) -> String {
+fn markdown_row(row: &Row) -> String {
     let evidence: Vec<_> = row.evidence.iter().map(|evidence| evidence.id()).collect();
     let mut fixes: Vec<_> = row.fixes.iter().map(|fix| format!("`{}`", fix.id)).collect();
     let mut known = std::collections::BTreeSet::new();
@@ -76,41 +75,36 @@ fn markdown_row(row: &Document) -> String {
 
 /// The entries as one JSON array.
 pub fn json(entries: &[Entry]) -> String {
-    let documents: Vec<_> = entries.iter().map(|entry| entry.document()).collect();
+    let documents: Vec<_> = entries.iter().map(|entry| entry.row()).collect();
     crate::json_array("holdup/causes/1", &documents)
 }
 
-/// Columns before an entry's text.
+/// Columns before an entry's text, and of the labels after them.
 const INDENT: usize = 4;
-/// Columns before the text beside a label.
-const HANGING: usize = 15;
+const LABEL: usize = 11;
 
-/// One paragraph per entry: its meaning, its evidence and its fixes.
-pub fn text(entries: &[Entry], page: Page) -> String {
-    entries.iter().map(|entry| paragraph(&entry.document(), page)).collect::<Vec<_>>().join("\n")
-}
-
-fn paragraph(row: &Document, page: Page) -> String {
-    let mut text = format!("{}\n", page.style.paint(Role::Strong, row.id));
-    for line in wrap(row.meaning, page.columns - INDENT) {
-        text.push_str(&format!("{:INDENT$}{line}\n", ""));
+/// The entries: paragraphs in text, tables in Markdown.
+pub fn document(entries: &[Entry], form: Form) -> Document {
+    let mut document = Document::new(form);
+    if document.is_markdown() {
+        document.push(Block::Drawn(markdown(entries)));
+        return document;
     }
-    let evidence = row.evidence.iter().map(|evidence| format!("{}: {}", evidence.id(), evidence.meaning()));
-    let fixes = row.fixes.iter().map(|fix| format!("{}: {}; {}", fix.id, fix.text, fix.safety));
-    list(&mut text, page, "evidence", evidence);
-    list(&mut text, page, "fix", fixes);
-    text
-}
-
-/// Appends items beside a label, each on its own lines.
-fn list(text: &mut String, page: Page, label: &str, items: impl Iterator<Item = String>) {
-    for (item, words) in items.enumerate() {
-        for (line, words) in wrap(&words, page.columns - HANGING).iter().enumerate() {
-            let label = if (item, line) == (0, 0) { label } else { "" };
-            let label = page.style.paint(Role::Dim, &format!("{label:<width$}", width = HANGING - INDENT));
-            text.push_str(&format!("{:INDENT$}{label}{words}\n", ""));
+    for (at, entry) in entries.iter().enumerate() {
+        document.extend((at > 0).then_some(Block::Gap));
+        let row = entry.row();
+        document.push(Paragraph::new(Line::of(Role::Strong, row.id)));
+        document.push(Paragraph::new(row.meaning).indented(INDENT));
+        let evidence = row.evidence.iter().map(|one| format!("{}: {}", one.id(), one.meaning())).collect();
+        let fixes = row.fixes.iter().map(|fix| format!("{}: {}; {}", fix.id, fix.text, fix.safety)).collect();
+        for (label, items) in [("evidence", evidence), ("fix", fixes)] as [(&str, Vec<String>); 2] {
+            document.extend(items.into_iter().enumerate().map(|(at, item)| {
+                let label = if at == 0 { label } else { "" };
+                Paragraph::item(item).label(label, Some(Role::Dim), LABEL).indented(INDENT)
+            }));
         }
     }
+    document
 }
 
 #[cfg(test)]
@@ -121,10 +115,10 @@ mod tests {
     fn entries_have_a_unique_name_a_meaning_and_evidence() {
         let all = Entry::all();
         // A name is unique among the causes of one kind.
-        let rows = all.iter().map(|entry| entry.document());
+        let rows = all.iter().map(|entry| entry.row());
         let names: std::collections::BTreeSet<_> = rows.map(|row| (row.of, row.id)).collect();
         assert_eq!(names.len(), all.len());
-        for row in all.iter().map(|entry| entry.document()) {
+        for row in all.iter().map(|entry| entry.row()) {
             assert!(!row.meaning.is_empty() && !row.meaning.contains('|'), "{}", row.id);
             assert_eq!(row.evidence.is_empty(), row.id == "unexplained", "{}", row.id);
         }

@@ -1,7 +1,6 @@
 //! Checklists: items that were checked, with their state.
 
-use crate::escape::visible;
-use crate::layout::wrap;
+use crate::document::{Document, Form, Line, Paragraph};
 use crate::page::Page;
 use crate::style::Role;
 
@@ -30,36 +29,27 @@ pub struct Item<'a> {
 }
 
 /// The items one below the other: the state, the name, what was found, and the remedy.
-pub fn checklist(items: &[Item<'_>], page: Page) -> String {
+pub fn checklist(items: &[Item<'_>], page: Page) -> Document {
     const MARKS: usize = 9;
-    let widest = items.iter().map(|item| item.name.len()).max().unwrap_or(0);
-    let hanging = MARKS + widest + 2;
-    let room = page.columns.saturating_sub(hanging);
-    let mut text = String::new();
+    let name = items.iter().map(|item| item.name.len()).max().unwrap_or(0) + 2;
+    let mut document = Document::new(Form::Text(page));
     for item in items {
         let (word, role) = match item.mark {
             Mark::Good => ("ok", Role::Remedy),
             Mark::Lacking => ("warn", Role::Unsure),
             Mark::Bad => ("missing", Role::Certain),
         };
-        let found = item.found.iter().flat_map(|line| wrap(&visible(line), room));
-        let mut first = format!(
-            "{}{:gap$}{:<name$}",
-            page.style.paint(role, word),
-            "",
-            item.name,
-            gap = MARKS - word.len(),
-            name = widest + 2
-        );
-        for line in found {
-            text.push_str(&format!("{first}{line}\n"));
-            first = format!("{:hanging$}", "");
-        }
-        for line in item.remedy.iter().flat_map(|remedy| wrap(&visible(remedy), room)) {
-            text.push_str(&format!("{:hanging$}{}\n", "", page.style.paint(Role::Strong, &line)));
-        }
+        document.extend(item.found.iter().enumerate().map(|(at, line)| match at {
+            0 => {
+                let marked = Paragraph::item(line).label(word, Some(role), word.len());
+                marked.label("", None, MARKS - word.len()).label(item.name, None, name)
+            }
+            _ => Paragraph::new(line).indented(MARKS + name),
+        }));
+        let remedy = |remedy| Paragraph::new(Line::of(Role::Strong, remedy)).indented(MARKS + name);
+        document.extend(item.remedy.map(remedy));
     }
-    text
+    document
 }
 
 #[cfg(test)]
@@ -74,6 +64,6 @@ mod tests {
         let text = checklist(&items, Page::default());
         let expected = "ok       driver  /a\n                 evil \\u{1b}[31m\n\
                         missing  CUPTI   /a\n                 evil \\u{1b}[31m\n                 install it\n";
-        assert_eq!(text, expected);
+        assert_eq!(text.to_string(), expected);
     }
 }

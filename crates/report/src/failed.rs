@@ -1,9 +1,9 @@
 //! Calls that failed: one line for a header, a table for summaries.
 
+use crate::document::Table;
 use crate::escape::visible;
 use crate::explanation::place_text;
 use crate::place::short;
-use crate::table::{Align, Table};
 use crate::units;
 use explain::{FailedCalls, Place};
 
@@ -43,17 +43,12 @@ fn error(row: &FailedCalls) -> String {
 
 /// Calls that failed, with the times of the first and the last. What failed is in one column, which a narrow page cuts.
 pub(crate) fn table(rows: &[FailedCalls]) -> Table {
-    let titles = [("Calls", Align::Right), ("First", Align::Right), ("Last", Align::Right)];
-    let mut table = Table::new(&[&titles[..], &[("Call, error and place", Align::Left)]].concat());
-    for row in rows {
-        let place = row.places.first().map_or(String::new(), |place| format!(" at {}", place_text(place)));
-        table.push(vec![
-            format!("{} of {}", units::count(row.count), units::count(row.of)),
-            units::duration(row.first_ns),
-            if row.count > 1 { units::duration(row.last_ns) } else { String::new() },
-            format!("{} with {}{place}", visible(&row.call), error(row)),
-        ]);
-    }
-    table.drop_empty_columns();
-    table
+    let place =
+        |row: &FailedCalls| row.places.first().map_or(String::new(), |at| format!(" at {}", place_text(at)));
+    Table::of(rows)
+        .right("Calls", |row| format!("{} of {}", units::count(row.count), units::count(row.of)))
+        .right("First", |row| units::duration(row.first_ns))
+        .right("Last", |row| if row.count > 1 { units::duration(row.last_ns) } else { String::new() })
+        .left("Call, error and place", |row| format!("{} with {}{}", row.call, error(row), place(row)))
+        .table()
 }

@@ -1,5 +1,6 @@
 //! The header: which trace this is, and what it lacks.
 
+use crate::document::{Document, Fit, Form, Paragraph};
 use crate::escape::visible;
 use crate::units;
 use explain::Summary;
@@ -82,31 +83,36 @@ fn versions_line(summary: &Summary, columns: usize) -> Option<String> {
     (1..=versions.len()).rev().find(fits).map(line)
 }
 
-/// The header as text: the path and the facts, on one line if they fit, then the versions and one line per remark.
-pub(crate) fn text(summary: &Summary, columns: usize) -> String {
-    let mut lines = path_and_facts(summary, columns);
-    lines.extend(versions_line(summary, columns));
-    for remark in remarks(summary) {
-        let wrapped = crate::layout::wrap(&remark, columns - 4);
-        lines.extend(wrapped.into_iter().map(|line| format!("    {line}")));
+/// How much a header says.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Extent {
+    /// The path and the facts.
+    Facts,
+    /// Versions, too.
+    Versions,
+    /// Versions and remarks.
+    All,
+}
+
+/// The header: in text the path and the facts, on one line if they fit, and as many versions as fit on the next one.
+pub(crate) fn document(summary: &Summary, form: Form, extent: Extent) -> Document {
+    let mut document = Document::new(form);
+    match form {
+        Form::Text(page) => {
+            let mut lines = path_and_facts(summary, page.columns);
+            lines.extend(versions_line(summary, page.columns).filter(|_| extent != Extent::Facts));
+            document.extend(lines.into_iter().map(|line| Paragraph::new(line).fit(Fit::Stay)));
+        }
+        Form::Markdown => {
+            document.push(Paragraph::new(facts(summary).join(" · ")));
+            let versions = versions(summary);
+            document.extend((!versions.is_empty()).then(|| Paragraph::new(versions.join(" · "))));
+        }
     }
-    lines.push(String::new());
-    lines.join("\n")
-}
-
-/// The header of [`text`] without remarks.
-pub(crate) fn with_versions(summary: &Summary, columns: usize) -> String {
-    let mut lines = path_and_facts(summary, columns);
-    lines.extend(versions_line(summary, columns));
-    lines.push(String::new());
-    lines.join("\n")
-}
-
-/// The path and the facts alone.
-pub(crate) fn brief(summary: &Summary, columns: usize) -> String {
-    let mut lines = path_and_facts(summary, columns);
-    lines.push(String::new());
-    lines.join("\n")
+    if extent == Extent::All {
+        document.extend(remarks(summary).into_iter().map(|remark| Paragraph::remark(remark).indented(4)));
+    }
+    document
 }
 
 fn path_and_facts(summary: &Summary, columns: usize) -> Vec<String> {

@@ -62,11 +62,6 @@ pub(crate) fn shorten(text: &str, columns: usize, lines: usize) -> String {
     format!("{kept}{end}")
 }
 
-/// A paragraph of at most `columns`, its further lines indented.
-pub(crate) fn hang(text: &str, columns: usize) -> String {
-    wrap(text, columns.saturating_sub(4)).join("\n    ") + "\n"
-}
-
 /// A space at which no line ends.
 const GLUE: char = '\u{a0}';
 

@@ -2,12 +2,13 @@
 //! SVG. It finds no causes: it only sums up, words and lays out what [`explain`] found and what a
 //! [`trace::Trace`] holds.
 //!
-//! - [`explanation`]: an [`explain::Explanation`] as text, JSON or Markdown.
-//! - [`diff`]: an [`explain::diff::Diff`] of traces as text, JSON or Markdown.
+//! - [`document`](mod@document): blocks that a builder makes once, written as text or as Markdown.
+//! - [`explanation`]: an [`explain::Explanation`] as a document or as JSON.
+//! - [`diff`]: an [`explain::diff::Diff`] of traces as a document or as JSON.
 //! - [`causes`]: the catalogue of causes, each an [`Entry`](causes::Entry).
 //! - [`stats`], [`listing`], [`places`]: summary tables, calls and operations one per line, and source places.
 //! - [`ranks`]: communication, and which rank was late at the collectives.
-//! - [`prove`](mod@prove): a [`Proof`](::prove::Proof) that one command is faster than another, as text, JSON or Markdown.
+//! - [`prove`](mod@prove): a [`Proof`](::prove::Proof) that one command is faster than another, as a document or as JSON.
 //! - [`plot`]: a [`Plot`](plot::Plot) as SVG or for a terminal.
 //! - [`bars`]: the accounts of GPUs and threads as bars.
 //! - [`units`]: durations, sizes, rates and shares as text.
@@ -18,12 +19,13 @@
 //! # Example
 //!
 //! ```
+//! use report::document::Form;
 //! use report::{causes, units};
 //!
 //! assert_eq!(units::duration(53_812_345), "53.8 ms");
 //! assert_eq!(units::bytes(64 << 20), "64 MiB");
 //!
-//! let table = causes::markdown(&causes::Entry::all());
+//! let table = causes::document(&causes::Entry::all(), Form::Markdown).to_string();
 //! assert!(table.contains("| `driver-lock` |"));
 //! ```
 
@@ -32,6 +34,7 @@ pub mod bars;
 pub mod causes;
 mod checklist;
 pub mod diff;
+pub mod document;
 mod escape;
 pub mod explanation;
 mod failed;
@@ -52,7 +55,6 @@ mod short;
 pub mod stats;
 pub mod steps;
 mod style;
-pub mod table;
 pub mod units;
 mod verdict;
 
@@ -63,34 +65,15 @@ pub use json::{json, json_array};
 pub use labels::op_name;
 pub use layout::elide;
 pub use page::Page;
-pub use style::Style;
+pub use style::{Role, Style};
 pub use verdict::{VerdictLine, verdict, verdict_lines};
 
 /// The first lines of every output: which trace this is, what it contains and what it lacks.
-pub fn header(trace: &trace::Trace, path: &str, page: Page) -> String {
-    header::text(&header::summary(trace, path), page.columns)
+pub fn header(trace: &trace::Trace, path: &str, page: Page) -> document::Document {
+    header::document(&header::summary(trace, path), document::Form::Text(page), header::Extent::All)
 }
 
 /// `17,646,398 records lost (17,646,398 no room left in the spool)`; `None` if none was lost.
 pub fn losses(trace: &trace::Trace) -> Option<String> {
     header::losses(&explain::summary(trace))
-}
-
-/// Text wrapped to the page. Lines after the first are indented by four columns, or as far as the text itself if that is
-/// more.
-pub fn paragraph(text: &str, page: Page) -> String {
-    let indent = text.len() - text.trim_start_matches(' ').len();
-    let text = escape::visible(text.trim_start());
-    let lines = layout::wrap(&text, page.columns.saturating_sub(indent.max(4)));
-    let (first, rest) = (" ".repeat(indent), " ".repeat(indent.max(4)));
-    let indented = |(at, line): (usize, String)| format!("{}{line}\n", if at == 0 { &first } else { &rest });
-    lines.into_iter().enumerate().map(indented).collect()
-}
-
-/// A name in a column of `columns` columns with text beside it, indented by four columns.
-pub fn labelled(name: &str, columns: usize, text: &str, page: Page) -> String {
-    let lines = layout::wrap(&escape::visible(text), page.columns.saturating_sub(columns + 4));
-    let line =
-        |(at, line): (usize, String)| format!("    {:columns$}{line}\n", if at == 0 { name } else { "" });
-    lines.into_iter().enumerate().map(line).collect()
 }

@@ -1,8 +1,8 @@
 //! The overlap of copies and kernels, in words.
 
+use crate::document::{Document, Form, Paragraph};
 use crate::escape::visible;
-use crate::layout::{elide, wrap};
-use crate::page::Page;
+use crate::layout::elide;
 use crate::style::Role;
 use crate::units;
 use explain::{Behind, Engine, LateOps, LostOverlap, Overlap, OverlapRule};
@@ -12,8 +12,8 @@ const SMALL: f64 = 0.01;
 
 /// Columns before the amount.
 const INDENT: usize = 4;
-/// Columns before the text beside the amount.
-const HANGING: usize = 19;
+/// Columns of the amount.
+const AMOUNT: usize = 13;
 
 /// Widest kernel name, columns.
 const KERNEL: usize = 40;
@@ -24,24 +24,15 @@ pub(crate) fn is_worth_telling(overlap: &Overlap, all: bool) -> bool {
     overlap.possible_ns > 0 && (all || overlap.explained_ns() as f64 >= least.max(1.0))
 }
 
-/// A device's overlap for a terminal, with an empty line after it.
-pub(crate) fn text(overlap: &Overlap, page: Page, all: bool) -> String {
-    let mut text = String::new();
-    for (at, line) in wrap(&sentence(overlap), page.columns - INDENT).iter().enumerate() {
-        text.push_str(&format!("{:indent$}{line}\n", "", indent = if at == 0 { 0 } else { INDENT }));
-    }
+/// A device's overlap: the sentence, and the lost times.
+pub(crate) fn document(overlap: &Overlap, form: Form, all: bool) -> Document {
+    let mut document = Document::new(form);
+    document.push(Paragraph::heading(2, sentence(overlap)));
     for (amount, words) in lost(overlap, all) {
-        let amount = format!("{amount:>width$}  ", width = HANGING - INDENT - 2);
-        let amount = page.style.paint(Role::Strong, &amount);
-        for (at, line) in wrap(&words, page.columns - HANGING).iter().enumerate() {
-            match at {
-                0 => text.push_str(&format!("{:INDENT$}{amount}{line}\n", "")),
-                _ => text.push_str(&format!("{:HANGING$}{line}\n", "")),
-            }
-        }
+        let amount = format!("{amount:>AMOUNT$}");
+        document.push(Paragraph::item(words).label(amount, Some(Role::Strong), AMOUNT + 2).indented(INDENT));
     }
-    text.push('\n');
-    text
+    document
 }
 
 /// `GPU 0: 410 ms more could overlap: one-stream · likely (--all)`: of copies and kernels, with the largest loss.
@@ -155,19 +146,6 @@ fn operation(engine: Option<Engine>, kernel: &str, stream: Option<i64>, call: &s
     let by: Vec<_> = [library, call].into_iter().filter(|name| !name.is_empty()).map(visible).collect();
     if !by.is_empty() {
         text.push_str(&format!(" ({})", by.join(", ")));
-    }
-    text
-}
-
-/// A device's overlap for an issue or a merge request.
-pub(crate) fn markdown(overlap: &Overlap, all: bool) -> String {
-    let mut text = format!("{}\n", crate::escape::markdown(&sentence(overlap)));
-    let lines = lost(overlap, all);
-    if !lines.is_empty() {
-        text.push('\n');
-    }
-    for (amount, words) in lines {
-        text.push_str(&format!("- **{amount}** {}\n", crate::escape::markdown(&words)));
     }
     text
 }

@@ -1,11 +1,11 @@
 //! Where in the source an API is called.
 
-use crate::escape::visible;
+use crate::document::{Document, Fit, Form, Paragraph, Table, Width};
 use crate::explanation::place_text;
+use crate::header::{self, Extent};
 use crate::labels::Chosen;
 use crate::page::Page;
-use crate::table::{Align, Table};
-use crate::{header, short, units};
+use crate::{short, units};
 use explain::{Place, Summary};
 use serde::Serialize;
 use std::collections::HashMap;
@@ -107,25 +107,26 @@ pub fn build(trace: &Trace, path: &str, selection: &Selection) -> Places {
 
 /// The places as a table that fits the page unless `wide`: instances of a template are one row, paths are shortened, and
 /// what is longer still is cut in the middle.
-pub fn text(places: &Places, page: Page, wide: bool) -> String {
+pub fn document(places: &Places, page: Page, wide: bool) -> Document {
     let folded = (!wide).then(|| folded(places));
     let places = folded.as_ref().unwrap_or(places);
-    let mut text = header::text(&places.trace, page.columns);
+    let mut document = header::document(&places.trace, Form::Text(page), Extent::All);
+    document.gap();
     if places.count == 0 {
-        text.push_str("\nno such call was chosen; `holdup stats` lists the names there are\n");
-        return text;
+        document.push(Paragraph::new("no such call was chosen; `holdup stats` lists the names there are"));
+        return document;
     }
     let several = places.places.iter().any(|row| row.call != places.places[0].call);
-    let what =
-        if several { String::from("calls") } else { format!("× {}", visible(&places.places[0].call)) };
+    let what = if several { String::from("calls") } else { format!("× {}", places.places[0].call) };
     let took = units::two_decimals(places.total_ns as f64);
     let from = units::counted(places.places.len() as u64, "place", "places");
-    text.push_str(&format!("\n{} {what} took {took}, called from {from}\n", units::count(places.count)));
-    match wide {
-        true => text.push_str(&table(places, several, Look { parts: None, mean: true }).boxed(None)),
-        false => text.push_str(&fitting(places, several, page.table_columns).boxed(Some(page.table_columns))),
-    }
-    text
+    let title = format!("{} {what} took {took}, called from {from}", units::count(places.count));
+    document.push(Paragraph::new(title).fit(Fit::Stay));
+    document.push(match wide {
+        true => table(places, several, Look { parts: None, mean: true }).wide(Width::Any),
+        false => fitting(places, several, page.table_columns).wide(Width::Terminal),
+    });
+    document
 }
 
 /// The same with functions without their template arguments and parameters; rows that only differ in these are one.
@@ -177,32 +178,18 @@ pub fn json(places: &Places) -> String {
 }
 
 fn table(places: &Places, several: bool, look: Look) -> Table {
-    let mut table = Table::new(&[
-        ("Time (%)", Align::Right),
-        ("Total time", Align::Right),
-        ("Calls", Align::Right),
-        ("Mean", Align::Right),
-        ("Longest", Align::Right),
-        ("API", Align::Left),
-        ("Place", Align::Left),
-    ]);
-    for row in &places.places {
-        table.push(vec![
-            units::percent_two_decimals(row.total_ns as f64 / places.total_ns.max(1) as f64),
-            units::two_decimals(row.total_ns as f64),
-            units::count(row.count),
-            if look.mean { units::two_decimals(row.mean_ns as f64) } else { String::new() },
-            units::two_decimals(row.max_ns as f64),
-            // Where all rows are of one API, the title says which.
-            if several { visible(&row.call).into_owned() } else { String::new() },
-            place(&Row {
-                place: row.place.as_ref().map(|place| shortened(place, look.parts)),
-                ..row.clone()
-            }),
-        ]);
-    }
-    table.drop_empty_columns();
-    table
+    let share = |row: &Row| row.total_ns as f64 / places.total_ns.max(1) as f64;
+    let shown = |row: &Row| row.place.as_ref().map(|place| shortened(place, look.parts));
+    Table::of(&places.places)
+        .right("Time (%)", |row| units::percent_two_decimals(share(row)))
+        .right("Total time", |row| units::two_decimals(row.total_ns as f64))
+        .right("Calls", |row| units::count(row.count))
+        .when(look.mean, |columns| columns.right("Mean", |row| units::two_decimals(row.mean_ns as f64)))
+        .right("Longest", |row| units::two_decimals(row.max_ns as f64))
+        // Where all rows are of one API, the title says which.
+        .when(several, |columns| columns.left("API", |row| row.call.clone()))
+        .left("Place", |row| place(&Row { place: shown(row), ..row.clone() }))
+        .table()
 }
 
 /// The place with the last parts of its path: the last two tell files apart, and leave room for the function.

@@ -1,8 +1,8 @@
 //! Communication of GPUs: what nothing hides of it, and which rank was late at the collectives.
 
 use crate::bars::place;
+use crate::document::{Block, Document, Fit, Form, Paragraph};
 use crate::escape::visible;
-use crate::layout::{elide, wrap};
 use crate::page::Page;
 use crate::style::Role;
 use crate::units;
@@ -18,9 +18,9 @@ const GPUS: usize = 3;
 /// Ranks and causes whose part of the time lost is smaller, in percent, get no line.
 const SMALL: Ns = 10;
 
-/// Columns of a cause, and before its place.
-const CAUSE: usize = 22;
-const PLACE: usize = 32;
+/// Columns of a share, and of a cause with the space before it.
+const SHARE: usize = 8;
+const CAUSE: usize = 24;
 
 /// The communication within one trace in words: for outputs that lay them out. Empty if it costs little.
 #[derive(Clone, Debug, Default)]
@@ -81,28 +81,18 @@ impl Communication {
     }
 }
 
-/// A paragraph on the communication within one trace, an empty line after it; empty if it costs little.
-pub(crate) fn text(accounts: &Accounts, page: Page) -> String {
-    paragraph(Communication::of(accounts), page)
-}
-
-/// The paragraph of [`text`] with the rank that cost most alone, and the first of its causes.
-pub(crate) fn brief(accounts: &Accounts, page: Page) -> String {
-    let mut all = Communication::of(accounts);
-    all.late.truncate(1);
-    all.late.iter_mut().for_each(|late| late.causes.truncate(1));
-    paragraph(all, page)
-}
-
-fn paragraph(all: Communication, page: Page) -> String {
-    let Communication { exposed, more, late } = all;
-    let mut text: String = exposed.iter().map(|sentence| lines(sentence, page)).collect();
-    text.extend(more.map(|more| format!("{more}\n")));
-    text.push_str(&late_lines(&late, page));
-    if !text.is_empty() {
-        text.push('\n');
+/// The communication within one trace for a terminal, an empty line after it; nothing if it costs little. Where there is no room, the rank
+/// that cost most alone, with the first of its causes.
+pub(crate) fn blocks(accounts: &Accounts, has_room: bool) -> Vec<Block> {
+    let Communication { exposed, more, mut late } = Communication::of(accounts);
+    if !has_room {
+        late.truncate(1);
+        late.iter_mut().for_each(|late| late.causes.truncate(1));
     }
-    text
+    let mut blocks: Vec<Block> = exposed.iter().chain(&more).map(|sentence| said(sentence)).collect();
+    blocks.extend(of_late(&late));
+    blocks.extend((!blocks.is_empty()).then_some(Block::Gap));
+    blocks
 }
 
 /// `GPU 0 communicated for 12 % of its time with nothing else running.`, and what is not known of that.
@@ -122,23 +112,24 @@ fn communication(gpu: &GpuAccount, accounts: &Accounts) -> Option<String> {
 }
 
 /// A paragraph on the ranks of several traces with these names.
-pub fn of_traces(ranks: &Ranks, traces: &[String], page: Page) -> String {
+pub fn of_traces(ranks: &Ranks, traces: &[String], page: Page) -> Document {
     let count = units::counted(ranks.collectives, "collective", "collectives");
     let agree = units::duration(ranks.clocks_agree_ns.unwrap_or_default());
     let clocks = format!(
         "{} ranks in {count}; the traces' clocks are fitted by their ends, which agree within {agree}.",
         ranks.ranks.len()
     );
-    let mut text = lines(&clocks, page);
+    let mut document = Document::new(Form::Text(page));
+    document.push(said(&clocks));
     match ranks.ranks.iter().any(|rank| rank.late > 0) {
-        true => text.push_str(&late_lines(&late(ranks, traces), page)),
-        false => text.push_str(&lines("No rank was more than 50 µs late at any of them.", page)),
+        true => document.extend(of_late(&late(ranks, traces))),
+        false => document.push(said("No rank was more than 50 µs late at any of them.")),
     }
-    text
+    document
 }
 
 /// Why the ranks of several traces with these names are not compared.
-pub fn unfit(unfit: Unfit, traces: &[String], page: Page) -> String {
+pub fn unfit(unfit: Unfit, traces: &[String], page: Page) -> Document {
     let why = match unfit {
         Unfit::Unrelated => "the traces are not of one run".to_owned(),
         Unfit::SameRank => "two traces are of the same rank".to_owned(),
@@ -147,7 +138,9 @@ pub fn unfit(unfit: Unfit, traces: &[String], page: Page) -> String {
             format!("the collectives of {} do not end with those of the first trace", visible(name))
         }
     };
-    lines(&format!("Which rank was late is unknown: {why}."), page)
+    let mut document = Document::new(Form::Text(page));
+    document.push(said(&format!("Which rank was late is unknown: {why}.")));
+    document
 }
 
 /// Each rank that was late, with what it did.
@@ -190,24 +183,22 @@ fn with_others(place: String, part: &AccountPart) -> String {
     if large > 1 { format!("{place}; {} more", large - 1) } else { place }
 }
 
-fn late_lines(late: &[LateRank], page: Page) -> String {
-    let mut text = String::new();
-    for rank in late {
-        text.push_str(&lines(&rank.sentence, page));
-        rank.causes.iter().for_each(|cause| text.push_str(&line(cause, page)));
-    }
-    text
+/// Each rank that was late, with what it did.
+fn of_late(late: &[LateRank]) -> Vec<Block> {
+    let cause = |cause: &LateCause| {
+        let share = format!("{:>SHARE$}", cause.share);
+        let item = Paragraph::item(&cause.place).label(share, Some(Role::Strong), SHARE);
+        item.label(format!("  {}", cause.cause), None, CAUSE).fit(Fit::Elide).into()
+    };
+    let of = |rank: &LateRank| {
+        let causes: Vec<Block> = rank.causes.iter().map(cause).collect();
+        std::iter::once(said(&rank.sentence)).chain(causes)
+    };
+    late.iter().flat_map(of).collect()
 }
 
-fn line(cause: &LateCause, page: Page) -> String {
-    let share = page.style.paint(Role::Strong, &format!("{:>8}", cause.share));
-    let name = format!("{:CAUSE$}", cause.cause);
-    let place = elide(&cause.place, page.columns.saturating_sub(PLACE));
-    format!("{}\n", format!("{share}  {name}{place}").trim_end())
-}
-
-fn lines(sentence: &str, page: Page) -> String {
-    wrap(sentence, page.columns).join("\n") + "\n"
+fn said(sentence: &str) -> Block {
+    Paragraph::new(sentence).hanging(0).into()
 }
 
 #[cfg(test)]
@@ -233,7 +224,9 @@ mod tests {
     #[test]
     fn communication_beside_nothing_else_is_stated_with_what_is_not_known_of_it() {
         let said = |gpus: Vec<GpuAccount>| {
-            text(&Accounts { gpus, ..Accounts::default() }, Page::default()).replace('\n', " ")
+            let mut document = Document::new(Form::Text(Page::default()));
+            document.extend(blocks(&Accounts { gpus, ..Accounts::default() }, true));
+            document.to_string().replace('\n', " ")
         };
         let first = "GPU 0 communicated for 12 % of its time with nothing else running.";
         assert_eq!(said(vec![communicating(120, Some(0))]), format!("{first}  "));

@@ -1,8 +1,8 @@
 //! Steps, in words.
 
+use crate::document::{Block, Document, Form, Paragraph};
 use crate::escape::visible;
-use crate::layout::{hang, shorten};
-use crate::page::Page;
+use crate::layout::shorten;
 use crate::place::short;
 use crate::units;
 use explain::{AccountPart, Refusal, SlowStep, StepSource, Steps};
@@ -17,15 +17,20 @@ const SMALL: Ns = 5;
 /// Widest name of a kernel, columns.
 const KERNEL: usize = 40;
 
-/// The steps for a terminal, with an empty line after them; nothing without steps. `told` says that the verdict has all but the slow ones.
-pub(crate) fn text(steps: Option<&Steps>, refused: Option<Refusal>, page: Page, told: bool) -> String {
+/// The steps, with an empty line after them; nothing without steps. `told` says that the verdict has all but the slow ones.
+pub(crate) fn document(steps: Option<&Steps>, refused: Option<Refusal>, form: Form, told: bool) -> Document {
+    let mut document = Document::new(form);
     let sentences = sentences(steps, refused).into_iter().skip(usize::from(told));
-    let short = |sentence: String| if told { shorten(&sentence, page.columns - 4, 2) } else { sentence };
-    let mut text: String = sentences.map(|sentence| hang(&short(sentence), page.columns)).collect();
-    if !text.is_empty() {
-        text.push('\n');
-    }
-    text
+    let sentences: Vec<Paragraph> = sentences
+        .map(|sentence| match form {
+            Form::Text(page) if told => Paragraph::new(shorten(&sentence, page.columns - 4, 2)),
+            Form::Text(_) | Form::Markdown => Paragraph::new(sentence),
+        })
+        .collect();
+    let gap = (!sentences.is_empty()).then_some(Block::Gap);
+    document.extend(sentences);
+    document.extend(gap);
+    document
 }
 
 /// `65 steps (median 15.4 ms, 64.94/s)`, `400 requests in 4 threads (median 4.64 ms, 842.7/s)`

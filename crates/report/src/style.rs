@@ -12,7 +12,7 @@ pub enum Style {
 
 /// The role of a piece of text, which decides its colour.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) enum Role {
+pub enum Role {
     /// The most important part of a paragraph: the time lost.
     Strong,
     /// A statement that is certain.

@@ -27,6 +27,15 @@ pub fn duration(ns: Ns) -> String {
     text
 }
 
+/// A difference with its sign: `+1.80 ms`; `0` for none.
+pub fn signed(ns: Ns) -> String {
+    match ns {
+        0 => String::from("0"),
+        1.. => format!("+{}", duration(ns)),
+        ..0 => duration(ns),
+    }
+}
+
 /// Durations in the unit of the first one, and that unit: `["26.5", "33.2"]` and `ms`. They have three digits and at most
 /// two decimals, so that a duration that is tiny beside the first is `0.00`.
 pub fn durations_alike<const N: usize>(ns: [f64; N]) -> ([String; N], &'static str) {

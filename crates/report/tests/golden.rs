@@ -2,6 +2,7 @@
 
 mod fixture;
 
+use report::document::Form;
 use report::{Page, Style, diff, explanation, listing, places, stats};
 use std::path::Path;
 use trace::{Selection, Trace};
@@ -22,9 +23,9 @@ macro_rules! explanations {
         $(#[test]
         fn $test() {
             let explained = fixture::$test();
-            check($case, "100.txt", &explanation::text(&explained, Page::default(), false));
-            check($case, "80.txt", &explanation::text(&explained, narrow(), true));
-            check($case, "expected.md", &explanation::markdown(&explained, false));
+            check($case, "100.txt", &explanation::document(&explained, Form::Text(Page::default()), false).to_string());
+            check($case, "80.txt", &explanation::document(&explained, Form::Text(narrow()), true).to_string());
+            check($case, "expected.md", &explanation::document(&explained, Form::Markdown, false).to_string());
             check($case, "expected.json", &explanation::json(&explained, false));
         })*
     };
@@ -50,7 +51,11 @@ explanations! {
 
 #[test]
 fn lines_that_apply_fixes() {
-    check("explain-gains", "all.md", &explanation::markdown(&fixture::gains(), true));
+    check(
+        "explain-gains",
+        "all.md",
+        &explanation::document(&fixture::gains(), Form::Markdown, true).to_string(),
+    );
 }
 
 #[test]
@@ -61,11 +66,14 @@ fn comparisons() {
         ("diff-unchanged", fixture::unchanged()),
     ];
     for (case, compared) in &comparisons {
-        check(case, "100.txt", &diff::text(compared, Page::default(), true));
-        check(case, "80.txt", &diff::text(compared, narrow(), false));
-        check(case, "expected.md", &diff::markdown(compared, false));
+        check(case, "100.txt", &diff::document(compared, Form::Text(Page::default()), true).to_string());
+        check(case, "80.txt", &diff::document(compared, Form::Text(narrow()), false).to_string());
+        check(case, "expected.md", &diff::document(compared, Form::Markdown, false).to_string());
         check(case, "expected.json", &diff::json(compared));
-        for text in [diff::text(compared, narrow(), true), diff::text(compared, narrow(), false)] {
+        for text in [
+            diff::document(compared, Form::Text(narrow()), true).to_string(),
+            diff::document(compared, Form::Text(narrow()), false).to_string(),
+        ] {
             assert_eq!(text.lines().find(|line| line.chars().count() > 80), None, "{case}");
         }
     }
@@ -87,7 +95,11 @@ fn a_reason_is_a_line() {
 #[test]
 fn colours() {
     let colour = Page::new(None, Style::Colour);
-    check("explain-stall", "colour.txt", &explanation::text(&fixture::stall(), colour, false));
+    check(
+        "explain-stall",
+        "colour.txt",
+        &explanation::document(&fixture::stall(), Form::Text(colour), false).to_string(),
+    );
 }
 
 #[test]
@@ -100,10 +112,26 @@ fn summaries() {
     ];
     for (case, trace) in &traces {
         let all = stats::build(trace, "a.json", &stats::Options::default());
-        check(case, "100.txt", &stats::text(&all, Page::default(), false, stats::Top::default()));
-        check(case, "80.txt", &stats::text(&all, narrow(), false, stats::Top::default()));
-        check(case, "wide.txt", &stats::text(&all, narrow(), true, stats::Top::default()));
-        check(case, "expected.md", &stats::markdown(&all, stats::Top::default()));
+        check(
+            case,
+            "100.txt",
+            &stats::document(&all, Form::Text(Page::default()), false, stats::Top::default()).to_string(),
+        );
+        check(
+            case,
+            "80.txt",
+            &stats::document(&all, Form::Text(narrow()), false, stats::Top::default()).to_string(),
+        );
+        check(
+            case,
+            "wide.txt",
+            &stats::document(&all, Form::Text(narrow()), true, stats::Top::default()).to_string(),
+        );
+        check(
+            case,
+            "expected.md",
+            &stats::document(&all, Form::Markdown, false, stats::Top::default()).to_string(),
+        );
         check(case, "expected.json", &stats::json(&all));
     }
     let selection = Selection { from: Some(12_000_000), to: Some(62_000_000), ..Selection::default() };
@@ -112,7 +140,7 @@ fn summaries() {
     check(
         "stats-two-threads",
         "cut-per-thread.txt",
-        &stats::text(&cut, Page::default(), false, stats::Top::default()),
+        &stats::document(&cut, Form::Text(Page::default()), false, stats::Top::default()).to_string(),
     );
 }
 
@@ -173,12 +201,13 @@ fn a_range_selects_what_happened_within_it() {
     check(
         "stats-marked",
         "within-norm.txt",
-        &stats::text(
+        &stats::document(
             &stats::build(&fixture::marked(), "a.json", &options),
-            narrow(),
+            Form::Text(narrow()),
             false,
             stats::Top::default(),
-        ),
+        )
+        .to_string(),
     );
     let found = places::build(
         &fixture::marked(),
@@ -192,11 +221,11 @@ fn a_range_selects_what_happened_within_it() {
 fn places_of_calls() {
     let selection = Selection { name: Some("cudaMemcpyAsync".into()), ..Selection::default() };
     let found = places::build(&fixture::two_threads(), "a.json", &selection);
-    check("where-copies", "100.txt", &places::text(&found, Page::default(), false));
+    check("where-copies", "100.txt", &places::document(&found, Page::default(), false).to_string());
     check("where-copies", "expected.json", &places::json(&found));
     let selection = Selection { name: Some("no such call".into()), ..Selection::default() };
     let found = places::build(&fixture::two_threads(), "a.json", &selection);
-    check("where-nothing", "100.txt", &places::text(&found, Page::default(), false));
+    check("where-nothing", "100.txt", &places::document(&found, Page::default(), false).to_string());
 }
 
 #[test]
@@ -212,10 +241,11 @@ fn no_line_is_longer_than_the_page() {
     let summary = stats::build(&trace, "a.json", &stats::Options::default());
     let marked = stats::build(&fixture::marked(), "a.json", &stats::Options::default());
     for page in [narrow(), Page::default()] {
-        let mut texts: Vec<String> = explained.iter().map(|e| explanation::text(e, page, true)).collect();
-        texts.extend(explained.iter().map(|e| explanation::text(e, page, false)));
-        texts.push(stats::text(&summary, page, false, stats::Top::default()));
-        texts.push(stats::text(&marked, page, false, stats::Top::default()));
+        let mut texts: Vec<String> =
+            explained.iter().map(|e| explanation::document(e, Form::Text(page), true).to_string()).collect();
+        texts.extend(explained.iter().map(|e| explanation::document(e, Form::Text(page), false).to_string()));
+        texts.push(stats::document(&summary, Form::Text(page), false, stats::Top::default()).to_string());
+        texts.push(stats::document(&marked, Form::Text(page), false, stats::Top::default()).to_string());
         for line in texts.iter().flat_map(|text| text.lines()) {
             assert!(line.chars().count() <= page.columns, "{} columns: {line}", page.columns);
             assert_eq!(line, line.trim_end(), "spaces at the end");
@@ -228,7 +258,7 @@ fn a_finding_has_at_most_six_lines() {
     for explained in
         [fixture::stall(), fixture::gains(), fixture::two_processes(), fixture::outside(), fixture::hostile()]
     {
-        let text = explanation::text(&explained, narrow(), false);
+        let text = explanation::document(&explained, Form::Text(narrow()), false).to_string();
         let findings: Vec<&str> = text.split("\n\n").filter(|part| part.starts_with('H')).collect();
         assert!(!findings.is_empty(), "{text}");
         for finding in findings {

@@ -2,7 +2,7 @@
 //!
 //! An [`Experiment`] is data and functions of data: the variants that its settings make, each a workload and how to read
 //! its outcome, the columns of its rows, and the verdict. A [`Session`] runs the variants on a [`Runner`], this machine's
-//! GPUs or a model, and gives [`Results`], which [`text`], [`markdown()`], [`html()`] and [`json()`] show.
+//! GPUs or a model, and gives [`Results`], which [`document`], [`html()`] and [`json()`] show.
 //!
 //! ```
 //! use experiments::{Request, Runner, Session};
@@ -37,6 +37,4 @@ pub use experiment::{
 };
 pub use results::{Change, Comparison, Figure, Partial, Results, Row, json};
 pub use session::{Execute, Failure, Progress, Request, Run, Runner, Session, Want, only};
-pub use show::{
-    Fact, Machine, Sheet, describe_text, html, list_json, list_text, markdown, single_json, single_text, text,
-};
+pub use show::{Fact, Machine, Sheet, describe, document, html, list, list_json, single, single_json};

@@ -1,10 +1,11 @@
 //! `holdup causes`
 
-use crate::args::{Causes, Document as Form};
+use crate::args::{Causes, Document};
 use crate::failure::Failure;
 use crate::input;
 use crate::output::{self, Color};
 use report::causes::{self, Entry};
+use report::document::Form;
 use std::process::ExitCode;
 
 /// Prints all causes, or the named ones.
@@ -14,9 +15,9 @@ pub fn run(arguments: &Causes, color: Color) -> Result<ExitCode, Failure> {
         names => names.iter().map(|name| named(name)).collect::<Result<Vec<_>, _>>()?.concat(),
     };
     output::print(&match arguments.format {
-        Form::Json => causes::json(&entries),
-        Form::Markdown => causes::markdown(&entries),
-        Form::Text => causes::text(&entries, output::page(color)),
+        Document::Json => causes::json(&entries),
+        Document::Markdown => causes::document(&entries, Form::Markdown).to_string(),
+        Document::Text => causes::document(&entries, Form::Text(output::page(color))).to_string(),
     })?;
     Ok(ExitCode::SUCCESS)
 }

@@ -11,7 +11,7 @@ pub fn run(arguments: &Devices, color: Color) -> Result<ExitCode, Failure> {
     let runner = Runner::named(arguments.on.as_deref()).map_err(Failure::Message)?;
     let machine = runner.machine(arguments.measure).map_err(Failure::Message)?;
     output::print(&match arguments.format {
-        Table::Text => machine.text(output::page(color)),
+        Table::Text => machine.document(output::page(color)).to_string(),
         Table::Json => report::json("holdup/devices/1", &machine.json()),
     })?;
     Ok(ExitCode::SUCCESS)

@@ -8,6 +8,7 @@ use explain::Options;
 use explain::diff::{Limits, Run};
 use explain::gate::Figures;
 use report::diff::{Comparison, doubts, reasons};
+use report::document;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use trace::{Ns, Selection};
@@ -34,9 +35,14 @@ pub fn run(arguments: &Diff, color: Color) -> Result<ExitCode, Failure> {
     let summaries = |runs: Vec<Run>| runs.into_iter().map(|run| run.explanation.trace).collect();
     let comparison = Comparison { before: summaries(before), after: summaries(after), diff };
     output::print(&match arguments.format {
-        Form::Text => report::diff::text(&comparison, output::page(color), arguments.all),
+        Form::Text => {
+            report::diff::document(&comparison, document::Form::Text(output::page(color)), arguments.all)
+                .to_string()
+        }
         Form::Json => report::diff::json(&comparison),
-        Form::Markdown => report::diff::markdown(&comparison, arguments.all),
+        Form::Markdown => {
+            report::diff::document(&comparison, document::Form::Markdown, arguments.all).to_string()
+        }
         Form::Junit => report::diff::junit(&comparison),
         Form::Sarif => report::diff::sarif(&comparison, in_repository),
     })?;

@@ -8,7 +8,7 @@ use crate::readers::Readers;
 use crate::save::{self, Target};
 use crate::{input, time};
 use explain::{Explanation, Options};
-use report::{Page, explanation, units};
+use report::{Page, document, explanation, units};
 use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -123,14 +123,14 @@ fn compare(ranks: &[(usize, Trace)], explained: &mut [Explanation], page: Page) 
     let names: Vec<String> = ranks.iter().map(|(at, _)| explained[*at].trace.path.clone()).collect();
     match explain::compare(&traces) {
         Ok(mut found) => {
-            let text = report::ranks::of_traces(&found, &names, page);
+            let text = report::ranks::of_traces(&found, &names, page).to_string();
             // Numbers of explanations, as JSON has them.
             found.ranks.iter_mut().for_each(|rank| rank.trace = rank.trace.map(|at| ranks[at].0));
             ranks.iter().for_each(|(at, _)| explained[*at].accounts.ranks = Some(found.clone()));
             Some(text)
         }
         Err(_) if traces.len() < 2 || !explain::state_ranks(&traces) => None,
-        Err(unfit) => Some(report::ranks::unfit(unfit, &names, page)),
+        Err(unfit) => Some(report::ranks::unfit(unfit, &names, page).to_string()),
     }
 }
 
@@ -144,9 +144,10 @@ fn one(path: &Path, options: &Options, wanted: Gains) -> Result<(Explanation, Tr
 }
 
 fn document(explanation: &Explanation, arguments: &Explain, page: Page) -> String {
+    let document = |form| explanation::document(explanation, form, arguments.all).to_string();
     match arguments.format {
-        Form::Text => explanation::text(explanation, page, arguments.all),
-        Form::Markdown => explanation::markdown(explanation, arguments.all),
+        Form::Text => document(document::Form::Text(page)),
+        Form::Markdown => document(document::Form::Markdown),
         Form::Json | Form::Html => explanation::json(explanation, arguments.all),
     }
 }

@@ -120,5 +120,5 @@ fn tabulate(
 }
 
 fn say(trace: &Trace, path: &Path, color: Color) -> Result<(), Failure> {
-    output::print(&report::header(trace, &path.to_string_lossy(), output::page(color)))
+    output::print(&report::header(trace, &path.to_string_lossy(), output::page(color)).to_string())
 }

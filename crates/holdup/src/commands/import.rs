@@ -16,6 +16,6 @@ pub fn run(arguments: &Import, color: Color) -> Result<ExitCode, Failure> {
     let target = Target::new(file, arguments.force, Readers::of([arguments.trace.as_path()]))?;
     let trace = input::read_part(&arguments.trace, &selection)?.cut(&selection);
     target.write(&trace)?;
-    output::print(&report::header(&trace, &file.to_string_lossy(), output::page(color)))?;
+    output::print(&report::header(&trace, &file.to_string_lossy(), output::page(color)).to_string())?;
     Ok(ExitCode::SUCCESS)
 }

@@ -8,7 +8,7 @@ use crate::progress::Bar;
 use crate::readers::Readers;
 use crate::save::{self, Target};
 use experiments::{Comparison, Request, Results, Runner, Session, View, Want};
-use report::{Page, listing, plot};
+use report::{Page, document, listing, plot};
 use serde_json::Value;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -33,10 +33,10 @@ fn list(arguments: &LabList, color: Color) -> Result<ExitCode, Failure> {
         (Table::Text, None) => {
             format!(
                 "{}Run `holdup lab list NAME` for details, `holdup lab run NAME` to run it.\n",
-                experiments::list_text(page)
+                experiments::list(page)
             )
         }
-        (Table::Text, Some(experiment)) => experiments::describe_text(experiment, page),
+        (Table::Text, Some(experiment)) => experiments::describe(experiment, page).to_string(),
         (Table::Json, None) => listed_json(&experiments::list_json(experiments::CATALOGUE)),
         (Table::Json, Some(experiment)) => listed_json(&experiments::list_json([experiment])),
     })?;
@@ -99,14 +99,17 @@ impl Targets {
             Form::Json => {
                 self.print(&report::json("holdup/lab-results/1", &experiments::json(results, comparison)))?
             }
-            Form::Markdown => self.print(&experiments::markdown(results, comparison))?,
+            Form::Markdown => {
+                self.print(&experiments::document(results, comparison, document::Form::Markdown).to_string())?
+            }
             Form::Html => save::page(&experiments::html(results, comparison), self.output.take())?,
             Form::Text => {
                 let (page, terminal) = match self.output {
                     Some(_) => (Page::default(), None),
                     None => (output::page(color), output::terminal_columns()),
                 };
-                let mut text = experiments::text(results, comparison, page);
+                let document = experiments::document(results, comparison, document::Form::Text(page));
+                let mut text = document.to_string();
                 if results.experiment.view == View::Listings {
                     text.push_str(&listed(results, terminal)?);
                 }
@@ -296,7 +299,7 @@ fn run_file(arguments: &LabRun, color: Color) -> Result<ExitCode, Failure> {
             report::json("holdup/lab-workload/1", &experiments::single_json(&workload, &bench, &run))
         }
         Form::Text | Form::Html | Form::Markdown => {
-            experiments::single_text(&workload, &bench, &run, output::page(color))
+            experiments::single(&workload, &bench, &run, output::page(color)).to_string()
         }
     })?;
     targets.keep(run.trace.as_ref())?;

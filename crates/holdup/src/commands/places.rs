@@ -15,7 +15,7 @@ pub fn run(arguments: &Where, color: Color) -> Result<ExitCode, Failure> {
     let trace = input::read_part(&arguments.trace, &selection)?;
     let found = places::build(&trace, &input::name(&arguments.trace), &selection);
     output::print(&match arguments.format {
-        Table::Text => places::text(&found, output::page(color), arguments.wide),
+        Table::Text => places::document(&found, output::page(color), arguments.wide).to_string(),
         Table::Json => places::json(&found),
     })?;
     Ok(ExitCode::SUCCESS)

@@ -10,6 +10,7 @@ use crate::save::Target;
 use prove::judge::Sense;
 use prove::{Arm, Metric, Plan, Problem, Processes, Side, Tested, Variable};
 use report::Page;
+use report::document::Form;
 use report::prove::Shown;
 use std::process::ExitCode;
 
@@ -35,9 +36,9 @@ pub fn run(arguments: &Prove, color: Color) -> Result<ExitCode, Failure> {
     let shown = Shown { tested: &tested, proof: &proof, predicted: arguments.predicted };
     let page = if target.is_some() { Page::default() } else { output::page(color) };
     let text = match arguments.format {
-        Document::Text => report::prove::text(shown, page),
+        Document::Text => report::prove::document(shown, Form::Text(page)).to_string(),
         Document::Json => report::prove::json(shown),
-        Document::Markdown => report::prove::markdown(shown),
+        Document::Markdown => report::prove::document(shown, Form::Markdown).to_string(),
     };
     match target {
         Some(target) => target.write_text(&text)?,

@@ -19,7 +19,9 @@ pub fn run(arguments: &Replay, color: Color) -> Result<ExitCode, Failure> {
     let name = input::name(&arguments.trace);
     output::print(&match arguments.format {
         Table::Text => {
-            report::header(&trace, &name, output::page(color)) + &show::text(&fit, output::page(color))
+            let mut document = report::header(&trace, &name, output::page(color));
+            document.extend(show::document(&fit, output::page(color)));
+            document.to_string()
         }
         Table::Json => show::json(&fit, &name),
     })?;

@@ -5,6 +5,7 @@ use crate::failure::Failure;
 use crate::input;
 use crate::output::{self, Color};
 use crate::time;
+use report::document::Form;
 use report::stats;
 use std::process::ExitCode;
 
@@ -21,9 +22,11 @@ pub fn run(arguments: &Stats, color: Color) -> Result<ExitCode, Failure> {
         Some(rows) => stats::Top::First(rows),
     };
     output::print(&match arguments.format {
-        Document::Text => stats::text(&tables, output::page(color), arguments.wide, top),
+        Document::Text => {
+            stats::document(&tables, Form::Text(output::page(color)), arguments.wide, top).to_string()
+        }
         Document::Json => stats::json(&tables),
-        Document::Markdown => stats::markdown(&tables, top),
+        Document::Markdown => stats::document(&tables, Form::Markdown, false, top).to_string(),
     })?;
     Ok(ExitCode::SUCCESS)
 }

@@ -10,7 +10,7 @@ use crate::readers::Readers;
 use crate::save::{self, Target};
 use replay::show::{self, Asked};
 use replay::{Bare, Change, FIXES, Faster, Fit, MOST_ERROR, Prediction, Predictor, Removed};
-use report::{Page, units};
+use report::{Page, document, units};
 use std::process::ExitCode;
 use std::sync::Mutex;
 use trace::{RangeId, Selection, Trace};
@@ -67,10 +67,12 @@ pub fn run(arguments: &Whatif, color: Color) -> Result<ExitCode, Failure> {
     let predictions: Vec<Prediction> = asked.into_iter().map(|one| one.prediction).collect();
     let text = match arguments.format {
         Form::Json => show::predictions_json(&fit, &predictions, &name),
-        Form::Markdown => show::predictions_markdown(&fit, &predictions, &name),
+        Form::Markdown => show::predictions(&fit, &predictions, &name, document::Form::Markdown).to_string(),
         Form::Text | Form::Html => {
             let page = if target.is_some() { Page::default() } else { output::page(color) };
-            report::header(&trace, &name, page) + &show::predictions_text(&fit, &predictions, page)
+            let mut document = report::header(&trace, &name, page);
+            document.extend(show::predictions(&fit, &predictions, &name, document::Form::Text(page)));
+            document.to_string()
         }
     };
     target.map_or_else(|| output::print(&text), |target| target.write_text(&text))?;

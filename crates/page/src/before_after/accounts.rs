@@ -213,13 +213,9 @@ impl Card {
 
     fn table(&self) -> Html {
         let mut html = Html::new();
-        html.open("table", &[("class", "sums both")]).open("thead", &[]).open("tr", &[]);
-        for (title, class) in [("", ""), ("before", "number"), ("after", "number"), ("difference", "number")]
-        {
-            html.leaf("th", &[("scope", "col"), ("class", class)], title);
-        }
-        html.leaf("th", &[("scope", "col"), ("class", "what")], "where");
-        html.close("tr").close("thead").open("tbody", &[]);
+        html.open("table", &[("class", "sums both")]);
+        let numbers = ["before", "after", "difference"].map(|title| (title, "number"));
+        html.head([("", "")].into_iter().chain(numbers).chain([("where", "what")]));
         let whole = Row {
             name: String::from("all"),
             before: self.sum(|row| row.before),
@@ -247,7 +243,7 @@ impl Row {
             1 if self.is_wait => "number worse",
             _ => "number",
         };
-        html.leaf("td", &[("class", class)], &signed(change));
+        html.leaf("td", &[("class", class)], &units::signed(change));
         html.open("td", &[("class", "what")])
             .leaf("span", &[("title", &self.place)], &self.place)
             .close("td");
@@ -259,15 +255,6 @@ impl Row {
 /// A time; nothing for none.
 fn time(ns: Ns) -> String {
     if ns == 0 { String::new() } else { units::duration(ns) }
-}
-
-/// `+53.8 ms`, `-53.8 ms`
-fn signed(ns: Ns) -> String {
-    match ns {
-        0 => String::from("0"),
-        1.. => format!("+{}", units::duration(ns)),
-        ..0 => units::duration(ns),
-    }
 }
 
 /// A bar whose parts lead nowhere: the page has no findings.

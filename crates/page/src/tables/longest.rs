@@ -1,8 +1,9 @@
 //! The longest calls, and the time they lost: the timeline in words.
 
-use crate::table::{Cell, Kind, Table};
+use super::time;
 use crate::timeline::Rows;
 use explain::Loss;
+use report::document::{Cell, Table, Target};
 use report::units;
 use rustc_hash::FxHashMap;
 use trace::{CallId, Ns, Selection, ThreadId, Trace};
@@ -15,33 +16,25 @@ pub(super) fn table(trace: &Trace, losses: &[Loss], selection: &Selection, rows:
     let losses = by_call(losses, &calls);
     let title = units::counted(calls.len() as u64, "longest call", "longest calls");
     let title = format!("The {title}, and what they waited for");
-    let mut table = Table::new(
-        &title,
-        &[
-            ("Start", Kind::Number),
-            ("Duration", Kind::Number),
-            ("Thread", Kind::Text),
-            ("Call", Kind::Text),
-            ("Lost", Kind::Number),
-            ("Because of", Kind::Text),
-        ],
-    );
-    for call in calls {
-        let row = trace.calls.row(call);
-        let duration = row.end.saturating_sub(row.start);
-        let lost = losses.get(&call).map_or(&[][..], Vec::as_slice);
-        let lost_ns = lost.iter().fold(0, |sum: Ns, loss| sum.saturating_add(loss.lost_ns));
-        table.push(vec![
-            Cell::number(format!("{:.6} s", row.start as f64 / 1e9), row.start as f64)
-                .to(rows.target(row.thread, row.start, row.end)),
-            Cell::number(units::duration(duration), duration as f64),
-            Cell::text(&rows.thread(row.thread)),
-            Cell::text(trace.text(row.name)),
-            Cell::number(if lost_ns > 0 { units::duration(lost_ns) } else { String::new() }, lost_ns as f64),
-            Cell::text(&because(trace, lost, rows)),
-        ]);
-    }
-    table
+    let of = |call: &CallId| losses.get(call).map_or(&[][..], Vec::as_slice);
+    let lost = |call: &CallId| of(call).iter().fold(0, |sum: Ns, loss| sum.saturating_add(loss.lost_ns));
+    let row = |call: &CallId| trace.calls.row(*call);
+    let start = |call: &CallId| {
+        let row = row(call);
+        let cell = Cell::number(format!("{:.6} s", row.start as f64 / 1e9), row.start as f64);
+        cell.to(rows.target(row.thread, row.start, row.end).map(Target::Box))
+    };
+    let table = Table::of(&calls)
+        .right("Start", start)
+        .right("Duration", |call| time(row(call).end.saturating_sub(row(call).start)))
+        .left("Thread", |call| rows.thread(row(call).thread))
+        .left("Call", |call| trace.text(row(call).name).to_owned())
+        .right("Lost", |call| match lost(call) {
+            0 => Cell::number("", 0.0),
+            ns => time(ns),
+        })
+        .left("Because of", |call| because(trace, of(call), rows));
+    table.table().captioned(title)
 }
 
 /// The longest calls that lie in no other call, longest first.

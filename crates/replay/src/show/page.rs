@@ -160,18 +160,14 @@ fn table(asked: &[Asked<'_>], selected: usize) -> Section {
         );
         let axis = Axis::of(asked);
         body.open("div", &[("class", "predictions"), ("role", "group"), ("aria-label", "Predictions")]);
-        body.open("table", &[]).open("thead", &[]).open("tr", &[]);
-        for (title, class) in [
+        body.open("table", &[]).head([
             ("Change", "text"),
             ("Gain", "number"),
             ("", "range"),
             ("From … to", "number"),
             ("It would take", "number"),
             ("Then", "text"),
-        ] {
-            body.leaf("th", &[("scope", "col"), ("class", class)], title);
-        }
-        body.close("tr").close("thead").open("tbody", &[]);
+        ]);
         for (at, one) in asked.iter().enumerate() {
             body.push(&row(&one.prediction, at, at == selected, &axis));
         }

@@ -1,8 +1,9 @@
 //! Judgements of gates, in one line for each gate, and in one line for each reason.
 
-use crate::escape::{self, visible};
+use crate::document::{Document, Fit, Form, Line, Paragraph, Table};
+use crate::escape::visible;
 use crate::explanation::place_text;
-use crate::table::{Align, Table};
+use crate::style::Role;
 use crate::{steps, units};
 use explain::diff::Diff;
 use explain::gate::{Counted, Doubt, Gate, GateState, GateUnit, Judgement, Kind, Red};
@@ -132,46 +133,32 @@ fn verdict(judgement: &Judgement) -> String {
     }
 }
 
-/// The gates as text; empty without.
-pub(super) fn text(diff: &Diff) -> String {
-    let Some(judgement) = &diff.gate else { return String::new() };
-    let mut text = format!("\n{}\n", verdict(judgement));
-    for gate in &judgement.gates {
-        let [before, after, limit] =
-            [gate.before.median, gate.after.median, gate.limit].map(|of| figure(gate, of));
-        let title = format!("{}{}", title(gate), per(judgement, gate));
-        text.push_str(&format!(
-            "  {:12} {title}: {after}, {before} before, limit {limit}\n",
-            gate.state.id()
-        ));
+/// The gates; nothing without.
+pub(super) fn document(diff: &Diff, form: Form) -> Document {
+    let mut document = Document::new(form);
+    let Some(judgement) = &diff.gate else { return document };
+    document.gap();
+    document.push(Paragraph::heading(1, verdict(judgement)).fit(Fit::Stay));
+    let title = |gate: &Gate| format!("{}{}", title(gate), per(judgement, gate));
+    if document.is_markdown() {
+        let reasons = reasons(diff).into_iter().map(|reason| Line::of(Role::Strong, reason.line));
+        document.extend(reasons.chain(doubts(diff).into_iter().map(Line::from)).map(Paragraph::item));
+        document.push(
+            Table::of(&judgement.gates)
+                .left("Gate", title)
+                .right("Before", |gate| figure(gate, gate.before.median))
+                .right("After", |gate| figure(gate, gate.after.median))
+                .right("Limit", |gate| figure(gate, gate.limit))
+                .left("State", |gate| gate.state.id())
+                .table(),
+        );
+    } else {
+        document.extend(judgement.gates.iter().map(|gate| {
+            let [before, after, limit] =
+                [gate.before.median, gate.after.median, gate.limit].map(|of| figure(gate, of));
+            let line = format!("{}: {after}, {before} before, limit {limit}", title(gate));
+            Paragraph::item(line).label(gate.state.id(), None, 13).indented(2).fit(Fit::Stay)
+        }));
     }
-    text
-}
-
-/// The gates as Markdown; empty without.
-pub(super) fn markdown(diff: &Diff) -> String {
-    let Some(judgement) = &diff.gate else { return String::new() };
-    let mut text = format!("# {}\n\n", escape::markdown(&verdict(judgement)));
-    let lines = reasons(diff).into_iter().map(|reason| format!("**{}**", escape::markdown(&reason.line)));
-    let lines: Vec<String> = lines.chain(doubts(diff).iter().map(|line| escape::markdown(line))).collect();
-    lines.iter().for_each(|line| text.push_str(&format!("- {line}\n")));
-    if !lines.is_empty() {
-        text.push('\n');
-    }
-    let mut table = Table::new(&[
-        ("Gate", Align::Left),
-        ("Before", Align::Right),
-        ("After", Align::Right),
-        ("Limit", Align::Right),
-        ("State", Align::Left),
-    ]);
-    for gate in &judgement.gates {
-        let mut row = vec![format!("{}{}", title(gate), per(judgement, gate))];
-        row.extend([gate.before.median, gate.after.median, gate.limit].map(|of| figure(gate, of)));
-        row.push(gate.state.id().to_owned());
-        table.push(row);
-    }
-    text.push_str(&table.markdown());
-    text.push('\n');
-    text
+    document
 }

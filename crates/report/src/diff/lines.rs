@@ -49,16 +49,7 @@ impl Line {
             Some(FindingState::Gone) => String::from("gone"),
             Some(FindingState::Grown | FindingState::Shrunk | FindingState::Same) | None => share,
         };
-        [units::duration(before.ns), units::duration(after.ns), signed(change_ns), share]
-    }
-}
-
-/// `+1.80 ms`; `0` for no change.
-pub(super) fn signed(ns: Ns) -> String {
-    match ns {
-        0 => String::from("0"),
-        1.. => format!("+{}", units::duration(ns)),
-        ..0 => units::duration(ns),
+        [units::duration(before.ns), units::duration(after.ns), units::signed(change_ns), share]
     }
 }
 
@@ -198,7 +189,7 @@ fn finding(finding: &FindingChange) -> Line {
 /// `and 12 changes within the noise, -3.00 ms together`; `None` if there are none.
 pub(super) fn folded((count, sum): (u64, Ns)) -> Option<String> {
     let changes = units::counted(count, "change", "changes");
-    (count > 0).then(|| format!("and {changes} within the noise, {} together", signed(sum)))
+    (count > 0).then(|| format!("and {changes} within the noise, {} together", units::signed(sum)))
 }
 
 /// `1,240 ms to 1,262 ms before, 1,301 ms to 1,315 ms after`; `None` for one trace a side.

@@ -1,32 +1,36 @@
 //! The difference between traces before and after a change as text, JSON and Markdown, and what a gate judged as JUnit and SARIF.
 
+mod document;
 mod gate;
-mod json;
 mod junit;
 mod lines;
-mod markdown;
 mod sarif;
-mod text;
 
+pub use document::document;
 pub use gate::{Reason, doubts, reasons};
-pub use json::json;
 pub use junit::junit;
-pub use markdown::markdown;
 pub use sarif::sarif;
-pub use text::text;
 
 use crate::{header, steps, units};
 use explain::diff::{Change, Diff, Kept, Lack, Side};
 use explain::{StepSource, Summary};
+use serde::Serialize;
 
 /// A comparison: what was compared, and what differs.
+#[derive(Serialize)]
 pub struct Comparison {
     /// The traces before the change.
     pub before: Vec<Summary>,
     /// The traces after it.
     pub after: Vec<Summary>,
     /// The difference.
+    #[serde(flatten)]
     pub diff: Diff,
+}
+
+/// A comparison as one JSON object: everything in nanoseconds, changes that are noise included. `docs/schema/diff.json` describes it.
+pub fn json(comparison: &Comparison) -> String {
+    crate::json("holdup/diff/1", comparison)
 }
 
 /// One of several figures by which a change is judged.

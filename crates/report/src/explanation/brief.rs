@@ -1,10 +1,10 @@
 //! A finding in a few lines of a terminal. `--all` shows it in full.
 
-use super::paragraph::{HANGING, INDENT, is_unknown, list, painted_verdict};
+use super::full::{HANGING, INDENT, field, headline, is_unknown, list};
 use super::sentence::spoken;
 use super::{gain, phrases};
-use crate::escape::visible;
-use crate::layout::{cut, elide, width, wrap};
+use crate::document::{Fit, Line, Paragraph};
+use crate::layout::{elide, width, wrap};
 use crate::page::Page;
 use crate::place::{below, short};
 use crate::style::Role;
@@ -14,7 +14,7 @@ use explain::{Finding, Fix, Gains};
 /// Most lines of a fix with what it is; without room for that, its name alone.
 const FIX_LINES: usize = 2;
 
-/// A finding that is written to the page.
+/// A finding in a few lines of a page.
 pub(super) struct Brief<'a> {
     pub finding: &'a Finding,
     pub gains: &'a Gains,
@@ -24,9 +24,8 @@ pub(super) struct Brief<'a> {
 }
 
 impl Brief<'_> {
-    pub fn write(&self, text: &mut String) {
+    pub fn paragraphs(&self) -> Vec<Paragraph> {
         let finding = self.finding;
-        self.headline(text);
         let sentence = phrases::brief_sentence(finding, self.many_processes);
         let longest = finding.examples.first().map_or_else(String::new, phrases::example);
         let with_longest = format!("{sentence}; longest {longest}");
@@ -35,13 +34,13 @@ impl Brief<'_> {
         let short = phrases::short_sentence(finding, self.many_processes);
         let fitting = with_longest.into_iter().chain([sentence]).find(|sentence| width(sentence) <= room);
         let sentence = fitting.unwrap_or_else(|| elide(&short, room));
-        text.push_str(&format!("{:INDENT$}{sentence}\n", ""));
-        self.field(text, "waits for", &self.holders());
-        if is_unknown(finding) {
-            self.field(text, "why", &phrases::because(finding));
-        }
-        self.field(text, "where", &self.place());
-        self.fixes(text);
+        let mut paragraphs = vec![self.headline(), Paragraph::new(sentence).indented(INDENT).fit(Fit::Stay)];
+        let why = if is_unknown(finding) { phrases::because(finding) } else { String::new() };
+        let fields = [("waits for", self.holders()), ("why", why), ("where", self.place())];
+        paragraphs
+            .extend(fields.into_iter().filter_map(|(label, text)| Some(field(label, text)?.fit(Fit::Cut))));
+        paragraphs.extend(self.fixes().and_then(|fixes| field("fix", fixes)));
+        paragraphs
     }
 
     /// The places with the functions below them: as much of the path, and as many places, as fit whole.
@@ -61,18 +60,11 @@ impl Brief<'_> {
     }
 
     /// The id, what it costs, and to its right the cause with the confidence.
-    fn headline(&self, text: &mut String) {
-        let (finding, style) = (self.finding, self.page.style);
+    fn headline(&self) -> Paragraph {
+        let finding = self.finding;
         let cost = if self.knows_costs { phrases::cost(finding) } else { String::new() };
         let lost = || format!("{} of host time", units::duration(finding.lost_ns));
-        let headline = if cost.is_empty() { lost() } else { cost };
-        let indent = width(&finding.id).max(INDENT - 2) + 2;
-        let taken = indent + width(&headline) + width(&phrases::verdict(finding));
-        let gap = self.page.columns.saturating_sub(taken).max(1);
-        let (id, after_id) = (style.paint(Role::Strong, &finding.id), indent - width(&finding.id));
-        let headline = style.paint(Role::Strong, &headline);
-        let verdict = painted_verdict(finding, self.page);
-        text.push_str(&format!("{id}{:after_id$}{headline}{:gap$}{verdict}\n", "", ""));
+        headline(finding, Line::of(Role::Strong, if cost.is_empty() { lost() } else { cost }))
     }
 
     /// The thread that was waited for and where it was, the chain if there are more, or two threads that both fit.
@@ -101,8 +93,8 @@ impl Brief<'_> {
     }
 
     /// The names of the fixes with their gains, and what the first one is if there is room in two lines.
-    fn fixes(&self, text: &mut String) {
-        let Some((first, others)) = self.finding.fixes.split_first() else { return };
+    fn fixes(&self) -> Option<String> {
+        let (first, others) = self.finding.fixes.split_first()?;
         let with_gain = |fix: &Fix| match self.gains.of(fix).and_then(gain::brief) {
             Some(gain) => format!("{} ({gain})", fix.id),
             None => fix.id.to_owned(),
@@ -117,26 +109,6 @@ impl Brief<'_> {
         let forms = [first.text, part].map(|what| format!("{}: {what}{dash}{gain}{or}", first.id));
         let colon = if gain.is_empty() { "" } else { ": " };
         let fix = forms.into_iter().find(|form| wrap(form, room).len() <= FIX_LINES);
-        let fix = fix.unwrap_or_else(|| format!("{}{colon}{gain}{or}", first.id));
-        for (at, line) in wrap(&fix, room).iter().enumerate() {
-            match at {
-                0 => self.field(text, "fix", line),
-                _ => text.push_str(&format!("{:HANGING$}{line}\n", "")),
-            }
-        }
-    }
-
-    /// A label and its text in one line; nothing if the text is empty.
-    fn field(&self, text: &mut String, label: &str, value: &str) {
-        if value.is_empty() {
-            return;
-        }
-        let label = format!("{label:<width$}", width = HANGING - INDENT);
-        let label = self.page.style.paint(Role::Dim, &label);
-        text.push_str(&format!(
-            "{:INDENT$}{label}{}\n",
-            "",
-            cut(&visible(value), self.page.columns - HANGING)
-        ));
+        Some(fix.unwrap_or_else(|| format!("{}{colon}{gain}{or}", first.id)))
     }
 }

@@ -2,25 +2,21 @@
 
 mod applied;
 mod brief;
-mod digest;
+mod document;
+mod full;
 mod gain;
 mod json;
-mod markdown;
-mod paragraph;
 mod phrases;
 mod sentence;
 mod size;
-mod text;
 mod words;
 
 pub use applied::Applied;
-pub use digest::digest;
+pub use document::{digest, document};
 pub use gain::gain;
 pub(crate) use gain::is_loss;
 pub use json::{json, json_array};
-pub use markdown::markdown;
 pub use sentence::{detail, sentence};
-pub use text::text;
 pub use words::{Field, Overlapped, Overview, Words, overview, share, words};
 
 pub use phrases::place as place_text;

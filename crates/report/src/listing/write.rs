@@ -3,8 +3,14 @@
 use super::cell::Cell;
 use super::format::Format;
 use crate::layout::{elide, width};
-pub(super) use crate::table::Align;
 use std::io::{self, BufWriter, Write};
+
+/// The side to which a column's text keeps.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Align {
+    Left,
+    Right,
+}
 
 /// A column of a listing over `L`.
 pub(super) struct Column<L> {

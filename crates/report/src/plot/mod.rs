@@ -13,7 +13,7 @@ mod scale;
 mod terminal;
 
 pub use chart::{Bar, Bars, Chart, Heat, Lane, Lanes, Lines, Look, Panel, Plot, Point, Series, Shade, Span};
-pub use terminal::{bar, bars, matrix, matrix_markdown};
+pub use terminal::{bar, bars, matrix};
 
 /// The plot as a complete SVG document.
 pub fn svg(plot: &Plot) -> String {

@@ -1,10 +1,9 @@
 //! Plots in a terminal.
 
-use super::chart::{Heat, Shade};
+use super::chart::Heat;
 use crate::escape::visible;
 use crate::layout::{elide, width};
 use crate::page::Page;
-use crate::table::{Align, Table};
 
 /// A bar for `value`, if `most` has `columns` columns; a positive value always has a visible bar.
 pub fn bar(value: f64, most: f64, columns: usize) -> String {
@@ -53,22 +52,6 @@ pub fn matrix(heat: &Heat, page: Page) -> String {
         text.push_str(&line(&elide(&visible(name), names), &numbers.collect::<Vec<_>>()));
     }
     text
-}
-
-/// A heat map's numbers in Markdown.
-pub fn matrix_markdown(heat: &Heat) -> String {
-    let mut titles = vec![(heat.value.clone(), Align::Left)];
-    let groups = heat.groups.iter().flat_map(|(name, size)| std::iter::repeat_n(name, *size));
-    titles.extend(
-        groups.zip(&heat.columns).map(|(group, column)| (format!("{group}, {column}"), Align::Right)),
-    );
-    let mut table = Table::new(&titles);
-    for (name, cells) in &heat.rows {
-        let number =
-            |shade: &Option<Shade>| shade.as_ref().map_or(String::from("–"), |shade| shade.text.clone());
-        table.push(std::iter::once(name.clone()).chain(cells.iter().map(number)).collect());
-    }
-    table.markdown()
 }
 
 /// Columns between groups.

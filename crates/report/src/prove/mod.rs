@@ -1,14 +1,12 @@
 //! Whether one command is faster than another, as text, JSON and Markdown.
 
+mod document;
 mod json;
-mod markdown;
 mod sentences;
-mod text;
 
+pub use document::document;
 pub use json::json;
-pub use markdown::markdown;
 pub use sentences::{judged, reason};
-pub use text::text;
 
 use prove::{Proof, Tested};
 

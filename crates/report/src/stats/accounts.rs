@@ -1,12 +1,12 @@
 //! The account as a table: where the time of each GPU and of each group of threads went.
 
-use super::top::{Further, Top, Weight, more};
+use super::top::{Titled, Top};
 use crate::bars::behind;
+use crate::document::Table;
 use crate::escape::visible;
 use crate::groups::{groups, united};
 use crate::layout::elide;
 use crate::place::of_part;
-use crate::table::{Align, Table};
 use crate::units;
 use explain::{Accounts, Cause, HeldBack, WaitPart};
 use trace::Ns;
@@ -27,36 +27,13 @@ struct Row {
     place: String,
 }
 
-impl Weight for Row {
-    fn weight(&self) -> Ns {
-        self.ns
-    }
-}
-
-pub(super) fn table(accounts: &Accounts, top: Top) -> Option<Further> {
-    let rows = rows(accounts);
-    let (rows, others) = top.split(&rows);
-    let mut table = Table::new(&[
-        ("Of", Align::Left),
-        ("Share", Align::Right),
-        ("Time", Align::Right),
-        ("Cause", Align::Left),
-        ("Where", Align::Left),
-    ]);
-    for row in rows {
-        table.push(vec![
-            row.of.clone(),
-            units::percent(row.share),
-            units::duration(row.ns),
-            row.cause.to_owned(),
-            visible(&row.place).into_owned(),
-        ]);
-    }
-    (!rows.is_empty()).then(|| ("Where the time of GPUs and threads went", table, more(others)))
+/// The parts of the accounts of GPUs and of groups of threads.
+pub(super) fn parts(accounts: &Accounts, top: Top) -> Option<Titled> {
+    Titled::of("Where the time of GPUs and threads went", top.split(&rows(accounts), |row| row.ns), table)
 }
 
 /// Waits of the operations of each stream once they were ready; none if no start was later than starts are.
-pub(super) fn waits(accounts: &Accounts, top: Top) -> Option<Further> {
+pub(super) fn waits(accounts: &Accounts, top: Top) -> Option<Titled> {
     let several = accounts.streams.iter().any(|stream| stream.pid != accounts.streams[0].pid);
     let mut rows = Vec::new();
     for stream in &accounts.streams {
@@ -68,18 +45,19 @@ pub(super) fn waits(accounts: &Accounts, top: Top) -> Option<Further> {
         );
     }
     let is_late = |part: &WaitPart| part.cause != Cause::LaunchLatency;
-    if !accounts.streams.iter().flat_map(|stream| &stream.waiting).any(is_late) {
-        return None;
-    }
-    let (rows, others) = top.split(&rows);
-    let columns =
-        [("Of", Align::Left), ("Share", Align::Right), ("Time", Align::Right), ("Cause", Align::Left)];
-    let mut table = Table::new(&columns);
-    for row in rows {
-        let (share, time) = (units::percent(row.share), units::duration(row.ns));
-        table.push(vec![row.of.clone(), share, time, row.cause.to_owned()]);
-    }
-    Some(("What operations waited for once they were ready", table, more(others)))
+    let is_any_late = accounts.streams.iter().flat_map(|stream| &stream.waiting).any(is_late);
+    let rows = top.split(&rows, |row| row.ns);
+    Titled::of("What operations waited for once they were ready", rows, table).filter(|_| is_any_late)
+}
+
+fn table(rows: &[Row]) -> Table {
+    Table::of(rows)
+        .left("Of", |row| row.of.clone())
+        .right("Share", |row| units::percent(row.share))
+        .right("Time", |row| units::duration(row.ns))
+        .left("Cause", |row| row.cause)
+        .left("Where", |row| row.place.clone())
+        .table()
 }
 
 fn rows(accounts: &Accounts) -> Vec<Row> {

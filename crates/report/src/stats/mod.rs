@@ -5,17 +5,16 @@
 
 mod accounts;
 mod build;
+mod document;
 mod first;
 mod intervals;
-mod markdown;
 mod ranges;
 mod short;
-mod text;
+mod tables;
 mod top;
 
 pub use build::build;
-pub use markdown::markdown;
-pub use text::{copies_title, device_title, host_title, text};
+pub use document::{copies_title, device_title, document, host_title};
 pub use top::Top;
 
 use explain::{Accounts, FailedCalls, Overlap, Summary};

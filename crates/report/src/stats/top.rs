@@ -1,6 +1,6 @@
 //! Number of rows that a table has, and the line that stands for the others.
 
-use crate::table::Table;
+use crate::document::Table;
 use crate::units;
 use trace::Ns;
 
@@ -17,8 +17,8 @@ pub enum Top {
 }
 
 impl Top {
-    /// The rows to show, and the others.
-    pub(super) fn split<T: Weight>(self, rows: &[T]) -> (&[T], &[T]) {
+    /// The rows to show, and the others. A row matters as much as its weight.
+    pub(super) fn split<T>(self, rows: &[T], weight: impl Fn(&T) -> Ns) -> (&[T], &[T]) {
         const ALWAYS: usize = 10;
         /// A line that stands for fewer rows gains nothing.
         const WORTH: usize = 3;
@@ -26,8 +26,8 @@ impl Top {
             Top::All => rows.len(),
             Top::First(most) => most,
             Top::Relevant => {
-                let whole: Ns = rows.iter().map(T::weight).sum();
-                let relevant = rows.iter().rposition(|row| row.weight() >= whole / 1000);
+                let whole: Ns = rows.iter().map(&weight).sum();
+                let relevant = rows.iter().rposition(|row| weight(row) >= whole / 1000);
                 let shown = relevant.map_or(0, |last| last + 1).max(ALWAYS);
                 if rows.len() < shown + WORTH { rows.len() } else { shown }
             }
@@ -36,19 +36,25 @@ impl Top {
     }
 }
 
-/// A row that matters as much as its time.
-pub(super) trait Weight {
-    /// Time, ns.
-    fn weight(&self) -> Ns;
+/// A table under a title, and the line that stands for the rows that it leaves out: `and 33 more`.
+pub(super) struct Titled {
+    pub title: &'static str,
+    pub table: Table,
+    pub more: Option<String>,
 }
 
-/// A further table: its title, its rows, and how many it leaves out.
-pub(super) type Further = (&'static str, Table, String);
-
-/// `and 33 more`
-pub(super) fn more<T>(others: &[T]) -> String {
-    match others.len() {
-        0 => String::new(),
-        number => format!("and {} more\n", units::count(number as u64)),
+impl Titled {
+    /// The table of the rows that matter; nothing without rows.
+    pub fn of<T>(
+        title: &'static str,
+        (shown, others): (&[T], &[T]),
+        table: impl Fn(&[T]) -> Table,
+    ) -> Option<Titled> {
+        let more = (!others.is_empty()).then(|| format!("and {} more", units::count(others.len() as u64)));
+        (!shown.is_empty()).then(|| Titled {
+            title,
+            table: table(shown).without_empty_columns().with_names(),
+            more,
+        })
     }
 }

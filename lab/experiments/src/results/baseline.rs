@@ -230,9 +230,11 @@ mod tests {
             let change = &comparison.changes[0];
             assert_eq!((change.word(), change.beyond_spread), (word, !word.is_empty()), "{factor}");
             let gain = change.gain().expect("eight rounds");
-            let page = report::Page::default();
-            let (text, json) =
-                (crate::text(&now, Some(&comparison), page), crate::json(&now, Some(&comparison)));
+            let page = report::document::Form::Text(report::Page::default());
+            let (text, json) = (
+                crate::document(&now, Some(&comparison), page).to_string(),
+                crate::json(&now, Some(&comparison)),
+            );
             match word {
                 "" => {
                     assert!(gain.starts_with("no difference shown: at most "), "{gain}");
@@ -264,7 +266,9 @@ mod tests {
             assert_eq!(comparison.changes.first().and_then(Change::gain), None);
             let json = crate::json(&now, Some(&comparison));
             assert!(!json.to_string().contains("\"gain\":"), "{json}");
-            assert!(!crate::text(&now, Some(&comparison), report::Page::default()).contains("│ 95 %"));
+            let form = report::document::Form::Text(report::Page::default());
+            let text = crate::document(&now, Some(&comparison), form).to_string();
+            assert!(!text.contains("│ 95 %"));
         }
     }
 

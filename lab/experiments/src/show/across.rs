@@ -3,7 +3,7 @@
 use super::{call_times, charts, measured_in};
 use crate::experiment::{Column, View};
 use crate::results::{Results, Row};
-use report::table::{Align, Table};
+use report::document::Table;
 use report::{Page, plot};
 
 /// Columns between two numbers.
@@ -75,17 +75,18 @@ impl<'a> Across<'a> {
 
     /// The lines below the values of the column.
     pub fn table(&self) -> Table {
-        let mut titles = vec![(self.caption.clone(), Align::Left)];
-        titles.extend(self.heads.iter().map(|head| (head.to_string(), Align::Right)));
-        let mut table = Table::new(&titles);
-        for (group, lines) in &self.groups {
-            for line in lines {
-                let name = [group.as_str(), &line.name].into_iter().filter(|name| !name.is_empty());
-                let name = name.collect::<Vec<_>>().join(", ");
-                table.push(std::iter::once(name).chain(line.cells()).collect());
-            }
+        let of_group = |(group, lines): &'_ (String, Vec<Line<'a>>)| {
+            let name = |line: &Line<'_>| [group.as_str(), &line.name].map(str::to_owned);
+            lines.iter().map(|line| (name(line), line.cells().collect())).collect::<Vec<_>>()
+        };
+        let lines: Vec<([String; 2], Vec<String>)> = self.groups.iter().flat_map(of_group).collect();
+        let joined =
+            |name: &[String; 2]| name.iter().filter(|part| !part.is_empty()).cloned().collect::<Vec<_>>();
+        let mut table = Table::of(&lines).left(self.caption.clone(), |(name, _)| joined(name).join(", "));
+        for (at, head) in self.heads.iter().enumerate() {
+            table = table.right(head.to_string(), |(_, cells)| cells[at].clone());
         }
-        table
+        table.table()
     }
 }
 

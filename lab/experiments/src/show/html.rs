@@ -1,11 +1,11 @@
 //! Results as a page: the contents of the text, with the plot, timelines and a table to sort and filter.
 
-use super::{has_interval, interval, measured_in, shows_errors, timelines, varying};
-use crate::experiment::Column;
-use crate::results::{Change, Comparison, Results, Row};
+use super::rows::whole;
+use super::timelines;
+use crate::results::{Change, Comparison, Results};
 use page::html::Html;
-use page::table::{Cell, Kind, Table};
 use page::{Page, Section};
+use report::document::{Cell, Table};
 
 /// The page of results, compared with an earlier run if there is one.
 pub fn html(results: &Results, comparison: Option<&Comparison>) -> Page {
@@ -82,108 +82,34 @@ fn timelines(results: &Results) -> Option<Section> {
 
 /// All rows, with bars of the first figure.
 fn rows(results: &Results) -> Section {
-    let varying = varying(results);
-    let figures = measured_in(results, &results.rows);
-    let value = |row: &Row| figures.first().map_or(f64::NAN, |first| row.value(first.name));
-    let most = results.rows.iter().map(value).fold(0.0, f64::max);
-    let spread = results.has_spread();
-    let errors = shows_errors(results);
-
-    let mut columns: Vec<_> = varying.iter().map(|column| (column.title, kind(column))).collect();
-    for (at, column) in figures.iter().enumerate() {
-        columns.push((column.title, Kind::Number));
-        columns.extend((at == 0 && spread).then_some(("±", Kind::Number)));
-        columns.extend(has_interval(results, column).then_some(("95 %", Kind::Text)));
-        columns.extend((at == 0).then_some(("", Kind::Bar)));
-    }
-    columns.extend(errors.then_some(("max error", Kind::Number)));
-
+    let mut body = Html::new();
     let caption = report::units::counted(results.rows.len() as u64, "row", "rows");
-    let mut table = Table::new(&caption, &columns);
-    for row in &results.rows {
-        let mut cells: Vec<Cell> = varying.iter().map(|column| varied(row, column)).collect();
-        for (at, column) in figures.iter().enumerate() {
-            cells.push(measured(row, column));
-            if at == 0 {
-                cells.extend(spread.then(|| spread_of(row, column)));
-            }
-            cells.extend(has_interval(results, column).then(|| Cell::text(&interval(row, column))));
-            if at == 0 {
-                cells.push(bar(value(row), most));
-            }
-        }
-        cells.extend(errors.then(|| match row.max_error {
-            Some(error) => Cell::number(format!("{error:.1e}"), error),
-            None if results.bench.simulated => Cell::text("not computed"),
-            None => Cell::text(""),
-        }));
-        table.push(cells);
-    }
-    Section { script: "tables", ..section("rows", "Measurements", table.html()) }
-}
-
-fn kind(column: &Column) -> Kind {
-    if column.is_number() { Kind::Number } else { Kind::Text }
-}
-
-/// Value that a row varies. A row without the value sorts below all that have it.
-fn varied(row: &Row, column: &Column) -> Cell {
-    let text = super::varied(row, column);
-    match row.cell(column.name) {
-        Some(crate::Cell::Number(number)) => Cell::number(text, *number as f64),
-        Some(_) if column.is_number() => Cell::number(text, -1.0),
-        _ => Cell::text(&text),
-    }
-}
-
-/// A figure. What was not measured sorts below everything that was.
-fn measured(row: &Row, column: &Column) -> Cell {
-    let value = row.value(column.name);
-    Cell::number(super::measured(row, column), if value.is_nan() { -1.0 } else { value })
-}
-
-fn bar(value: f64, most: f64) -> Cell {
-    let part = value / most;
-    if part.is_finite() { Cell::bar(part) } else { Cell::text("") }
-}
-
-fn spread_of(row: &Row, column: &Column) -> Cell {
-    let spread = row.figure(column.name).and_then(|figure| figure.spread);
-    spread.map_or(Cell::text(""), |spread| Cell::number(super::spread(row, column), spread))
+    body.table(&whole(results, true).captioned(caption));
+    Section { script: "tables", ..section("rows", "Measurements", body) }
 }
 
 /// The changes since an earlier run; rows that changed come first.
 fn changes(results: &Results, comparison: &Comparison) -> Section {
     let (varying, _) = results.columns();
-    let mut body = Html::new();
-    body.leaf("p", &[("class", "lede")], &comparison.verdict());
-    let mut columns = vec![
-        ("Row", Kind::Text),
-        ("Before", Kind::Number),
-        ("Now", Kind::Number),
-        ("Times", Kind::Number),
-        ("Change", Kind::Text),
-    ];
-    let has_gains = comparison.has_gains();
-    columns.extend(has_gains.then_some(("95 %", Kind::Text)));
-    let mut table = Table::new(&format!("Before: {}", comparison.device), &columns);
-    let (changed, same): (Vec<&Change>, Vec<&Change>) =
+    let (mut changes, same): (Vec<&Change>, Vec<&Change>) =
         comparison.changes.iter().partition(|change| change.beyond_spread);
-    for change in changed.into_iter().chain(same) {
+    changes.extend(same);
+    let name = |change: &&Change| {
         let of_row = change.varied.iter().filter(|(name, _)| varying.contains(name));
         let cells = of_row.map(|(name, cell)| results.experiment.column(name).text(cell));
-        let name: Vec<String> = cells.collect();
-        let mut cells = vec![
-            Cell::text(&name.join(", ")),
-            Cell::number(change.unit.text(change.before), change.before),
-            Cell::number(change.unit.text(change.now), change.now),
-            Cell::number(format!("{:.2}", change.ratio()), change.ratio()),
-            Cell::text(change.word()),
-        ];
-        cells.extend(has_gains.then(|| Cell::text(&change.gain().unwrap_or_default())));
-        table.push(cells);
-    }
-    body.push(&table.html());
+        cells.collect::<Vec<_>>().join(", ")
+    };
+    let gain = |change: &&Change| change.gain().unwrap_or_default();
+    let table = Table::of(&changes)
+        .left("Row", name)
+        .right("Before", |change| Cell::number(change.unit.text(change.before), change.before))
+        .right("Now", |change| Cell::number(change.unit.text(change.now), change.now))
+        .right("Times", |change| Cell::number(format!("{:.2}", change.ratio()), change.ratio()))
+        .left("Change", |change| change.word())
+        .when(comparison.has_gains(), |table| table.left("95 %", gain));
+    let mut body = Html::new();
+    body.leaf("p", &[("class", "lede")], &comparison.verdict());
+    body.table(&table.table().captioned(format!("Before: {}", comparison.device)));
     Section { script: "tables", ..section("baseline", "Against an earlier run", body) }
 }
 
@@ -199,7 +125,7 @@ mod tests {
     use super::*;
     use crate::catalogue::experiment;
     use crate::experiment::{Bench, Settings};
-    use crate::results::{Figure, Partial};
+    use crate::results::{Figure, Partial, Row};
 
     const HOSTILE: &str = "<img src=x onerror=alert(1)>\"'\u{202e}&";
 

@@ -2,33 +2,35 @@
 
 use crate::catalogue::CATALOGUE;
 use crate::experiment::{AUTOMATIC, Experiment, Parameter};
-use report::{Page, labelled, paragraph};
+use report::Page;
+use report::document::{Document, Form, Paragraph};
 use serde_json::{Value, json};
 
 /// Every experiment in one line each.
-pub fn list_text(page: Page) -> String {
+pub fn list(page: Page) -> Document {
     let width = CATALOGUE.iter().map(|experiment| experiment.name.len()).max().unwrap_or(0) + 2;
-    CATALOGUE.iter().map(|experiment| labelled(experiment.name, width, experiment.about, page)).collect()
+    let item = |of: &Experiment| Paragraph::item(of.about).label(of.name, None, width).indented(4);
+    let mut document = Document::new(Form::Text(page));
+    document.extend(CATALOGUE.iter().map(item));
+    document
 }
 
 /// The question of an experiment, and its parameters.
-pub fn describe_text(experiment: &Experiment, page: Page) -> String {
-    let mut text = paragraph(&format!("{} · {}", experiment.name, experiment.about), page);
-    text.push_str(&paragraph(&format!("    {}", experiment.question), page));
+pub fn describe(experiment: &Experiment, page: Page) -> Document {
+    let mut document = Document::new(Form::Text(page));
+    document.push(Paragraph::new(format!("{} · {}", experiment.name, experiment.about)));
+    document.push(Paragraph::new(experiment.question).indented(4));
     for parameter in experiment.parameters {
         let alias =
             if parameter.alias.is_empty() { String::new() } else { format!(" (or {})", parameter.alias) };
-        text.push_str(&format!("\n--set {}=…{alias}\n", parameter.name));
-        text.push_str(&paragraph(&format!("    {}", parameter.about), page));
-        text.push_str(&paragraph(&format!("    {}", allowed(parameter)), page));
-        if parameter.default != AUTOMATIC {
-            text.push_str(&paragraph(
-                &format!("    default: {}", parameter.default.replace(',', ", ")),
-                page,
-            ));
-        }
+        document.gap();
+        document.push(Paragraph::new(format!("--set {}=…{alias}", parameter.name)));
+        let default = format!("default: {}", parameter.default.replace(',', ", "));
+        let default = Some(default).filter(|_| parameter.default != AUTOMATIC);
+        let lines = [parameter.about.to_owned(), allowed(parameter)].into_iter().chain(default);
+        document.extend(lines.map(|line| Paragraph::new(line).indented(4)));
     }
-    text
+    document
 }
 
 fn allowed(parameter: &Parameter) -> String {

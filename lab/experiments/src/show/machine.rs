@@ -1,7 +1,8 @@
 //! Devices and their properties: what each can overlap.
 
 use crate::session::Runner;
-use report::{Page, paragraph, units};
+use report::document::{Document, Fit, Form, Paragraph};
+use report::{Page, units};
 use serde_json::{Map, Value, json};
 
 /// One device, or several with the same properties.
@@ -210,17 +211,19 @@ fn of_model(model: &sim::Model) -> Machine {
 }
 
 impl Machine {
-    /// The devices as text.
-    pub fn text(&self, page: Page) -> String {
-        let mut text = facts_text(&self.facts, page);
+    /// The devices for people.
+    pub fn document(&self, page: Page) -> Document {
+        let mut document = Document::new(Form::Text(page));
+        document.extend(items(&self.facts));
         for sheet in &self.sheets {
-            text.push_str(&format!("\n{}\n", sheet.title()));
-            for (ordinal, place) in sheet.ordinals.iter().filter(|(_, place)| !place.is_empty()) {
-                text.push_str(&paragraph(&format!("    {ordinal}  {place}"), page));
-            }
-            text.push_str(&facts_text(&sheet.facts, page));
+            document.gap();
+            document.push(Paragraph::new(sheet.title()).fit(Fit::Stay));
+            let placed = sheet.ordinals.iter().filter(|(_, place)| !place.is_empty());
+            let line = |(ordinal, place): &(u32, String)| format!("{ordinal}  {place}");
+            document.extend(placed.map(|of| Paragraph::new(line(of)).indented(4)));
+            document.extend(items(&sheet.facts));
         }
-        text
+        document
     }
 
     /// The devices as JSON, one object each.
@@ -267,9 +270,8 @@ fn object(facts: &[Fact]) -> Map<String, Value> {
     keyed.map(|fact| (fact.key.to_owned(), fact.value.clone())).collect()
 }
 
-fn facts_text(facts: &[Fact], page: Page) -> String {
-    let shown: Vec<&Fact> =
-        facts.iter().filter(|fact| !fact.name.is_empty() && !fact.text.is_empty()).collect();
-    let width = shown.iter().map(|fact| fact.name.len()).max().unwrap_or(0) + 2;
-    shown.iter().map(|fact| report::labelled(fact.name, width, &fact.text, page)).collect()
+fn items(facts: &[Fact]) -> Vec<Paragraph> {
+    let shown = facts.iter().filter(|fact| !fact.name.is_empty() && !fact.text.is_empty());
+    let width = shown.clone().map(|fact| fact.name.len()).max().unwrap_or(0) + 2;
+    shown.map(|fact| Paragraph::item(&fact.text).label(fact.name, None, width).indented(4)).collect()
 }

@@ -3,20 +3,19 @@
 mod across;
 pub(crate) mod call_times;
 pub(crate) mod charts;
+mod document;
 mod html;
 mod list;
 mod machine;
-mod markdown;
-mod text;
+mod rows;
 mod timelines;
 mod workload;
 
+pub use document::document;
 pub use html::html;
-pub use list::{describe_text, list_json, list_text};
+pub use list::{describe, list, list_json};
 pub use machine::{Fact, Machine, Sheet};
-pub use markdown::markdown;
-pub use text::text;
-pub use workload::{single_json, single_text};
+pub use workload::{single, single_json};
 
 use crate::experiment::Column;
 use crate::results::{Results, Row};

@@ -3,8 +3,8 @@
 use crate::experiment::Bench;
 use crate::results::number;
 use crate::session::Run;
-use report::table::{Align, Table};
-use report::{Page, paragraph, units};
+use report::document::{Document, Form, Paragraph, Table};
+use report::{Page, units};
 use serde_json::{Value, json};
 use workload::{CallTimes, Thread, ThreadOutcome, Workload};
 
@@ -21,65 +21,56 @@ fn threads<'a>(
 }
 
 /// The bodies and the calls of each thread.
-pub fn single_text(workload: &Workload, bench: &Bench, run: &Run, page: Page) -> String {
+pub fn single(workload: &Workload, bench: &Bench, run: &Run, page: Page) -> Document {
     let driver = bench.driver.as_ref().map(|driver| format!(", driver {driver}")).unwrap_or_default();
     let how = if bench.simulated { " · simulated" } else { "" };
-    let mut text = paragraph(&format!("{} · {}{driver}{how}", workload.name, bench.name), page);
-    text.push('\n');
-    let mut bodies = Table::new(&[
-        ("bodies", Align::Right),
-        ("time", Align::Right),
-        ("each", Align::Right),
-        ("per second", Align::Right),
-        ("between events", Align::Right),
-        ("max error", Align::Right),
-        ("thread", Align::Left),
-    ]);
-    let mut calls = Table::new(&[
-        ("calls", Align::Right),
-        ("time", Align::Right),
-        ("each", Align::Right),
-        ("longest", Align::Right),
-        ("over 1 ms", Align::Right),
-        ("call", Align::Left),
-        ("thread", Align::Left),
-    ]);
-    for (process, thread, outcome) in threads(workload, run) {
-        let name = format!("{process} / {}", thread.name);
-        bodies.push(vec![
-            units::count(outcome.rounds),
-            units::duration(outcome.elapsed_ns as i64),
-            units::duration((outcome.elapsed_ns / outcome.rounds.max(1)) as i64),
-            units::count(per_second(outcome).round() as u64),
-            outcome.between_events_ns.map_or(String::new(), |ns| units::duration(ns as i64)),
-            outcome.max_error.map_or(String::new(), |error| format!("{error:.1e}")),
-            name.clone(),
-        ]);
-        outcome.calls.iter().for_each(|call| calls.push(cells(call, &name)));
-    }
-    bodies.drop_empty_columns();
-    text.push_str(&bodies.boxed(Some(page.columns)));
-    text.push_str("\ncalls of the bodies\n");
-    text.push_str(&calls.boxed(Some(page.columns)));
-    for note in &run.notes {
-        text.push_str(&paragraph(&format!("note: {note}"), page));
-    }
-    if let Some(why) = &run.stopped {
-        text.push_str(&paragraph(&format!("PARTIAL: {why}"), page));
-    }
-    text
+    let threads: Vec<(String, &ThreadOutcome)> = threads(workload, run)
+        .map(|(process, thread, outcome)| (format!("{process} / {}", thread.name), outcome))
+        .collect();
+    let mut document = Document::new(Form::Text(page));
+    document.push(Paragraph::new(format!("{} · {}{driver}{how}", workload.name, bench.name)));
+    document.gap();
+    document.push(bodies(&threads));
+    document.gap();
+    document.push(Paragraph::new("calls of the bodies"));
+    document.push(calls(&threads));
+    document.extend(run.notes.iter().map(|note| Paragraph::new(format!("note: {note}"))));
+    document.extend(run.stopped.as_ref().map(|why| Paragraph::new(format!("PARTIAL: {why}"))));
+    document
 }
 
-fn cells(call: &CallTimes, thread: &str) -> Vec<String> {
-    vec![
-        units::count(call.count),
-        units::duration(call.total_ns as i64),
-        units::duration((call.total_ns / call.count.max(1)) as i64),
-        units::duration(call.max_ns as i64),
-        if call.stalled_ns > 0 { units::duration(call.stalled_ns as i64) } else { String::new() },
-        call.name.to_owned(),
-        thread.to_owned(),
-    ]
+fn time(ns: u64) -> String {
+    units::duration(ns as i64)
+}
+
+fn bodies(threads: &[(String, &ThreadOutcome)]) -> Table {
+    Table::of(threads)
+        .right("bodies", |(_, of)| units::count(of.rounds))
+        .right("time", |(_, of)| time(of.elapsed_ns))
+        .right("each", |(_, of)| time(of.elapsed_ns / of.rounds.max(1)))
+        .right("per second", |(_, of)| units::count(per_second(of).round() as u64))
+        .right("between events", |(_, of)| of.between_events_ns.map_or(String::new(), time))
+        .right("max error", |(_, of)| of.max_error.map_or(String::new(), |error| format!("{error:.1e}")))
+        .left("thread", |(name, _)| name.clone())
+        .table()
+        .without_empty_columns()
+}
+
+fn calls(threads: &[(String, &ThreadOutcome)]) -> Table {
+    let calls = threads.iter().flat_map(|(name, of)| of.calls.iter().map(move |call| (name, call)));
+    let calls: Vec<(&String, &CallTimes)> = calls.collect();
+    Table::of(&calls)
+        .right("calls", |(_, call)| units::count(call.count))
+        .right("time", |(_, call)| time(call.total_ns))
+        .right("each", |(_, call)| time(call.total_ns / call.count.max(1)))
+        .right("longest", |(_, call)| time(call.max_ns))
+        .right(
+            "over 1 ms",
+            |(_, call)| if call.stalled_ns > 0 { time(call.stalled_ns) } else { String::new() },
+        )
+        .left("call", |(_, call)| call.name)
+        .left("thread", |(name, _)| (*name).clone())
+        .table()
 }
 
 fn per_second(outcome: &ThreadOutcome) -> f64 {

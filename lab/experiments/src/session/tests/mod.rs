@@ -135,7 +135,9 @@ fn an_interruption_keeps_earlier_rows_as_partial_results() {
     assert_eq!((results.rows.len(), partial.missing, partial.of), (2, 1, 3));
     assert_eq!(crate::json(&results, None)["partial"], true);
     assert!(
-        crate::text(&results, None, report::Page::default()).contains("PARTIAL: interrupted; the results")
+        crate::document(&results, None, report::document::Form::Text(report::Page::default()))
+            .to_string()
+            .contains("PARTIAL: interrupted; the results")
     );
 }
 
