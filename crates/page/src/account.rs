@@ -345,9 +345,10 @@ pub(crate) fn patterns() -> Html {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::fixture::{self, part};
     use explain::{
-        About, AccountPart, Accounts, Busy, Cause, Confidence, Evidence, Family, GpuAccount, HeldBack,
-        StreamBehind, ThreadAccount, WaitPart,
+        Accounts, Cause, Confidence, Evidence, Family, GpuAccount, HeldBack, StreamBehind, ThreadAccount,
+        WaitPart,
     };
     use report::ranks::LateRank;
 
@@ -355,29 +356,13 @@ mod tests {
         Explanation { accounts, ..explain::explain(&trace::Trace::default(), &explain::Options::default()) }
     }
 
-    fn part(cause: Cause, ns: i64) -> AccountPart {
-        AccountPart { cause, ns, places: Vec::new(), calls: Vec::new(), finding: None, spent: Vec::new() }
-    }
-
     fn gpu(device: i64) -> GpuAccount {
-        let idle = vec![part(Cause::HostCode, 58), part(Cause::Gil, 2)];
-        GpuAccount {
-            device,
-            name: String::new(),
-            span_ns: 1_000,
-            busy_ns: 940,
-            busy: Busy::default(),
-            busy_over_time: Vec::new(),
-            exposed_communication_ns: 0,
-            collective_wait_ns: Some(0),
-            idle,
-            held_back: Vec::new(),
-        }
+        let gpu = fixture::gpu(940, vec![part(Cause::HostCode, 58), part(Cause::Gil, 2)]);
+        GpuAccount { device, ..gpu }
     }
 
     fn thread(tid: i64, name: &str, calls: u64) -> ThreadAccount {
-        let parts = vec![part(Cause::OwnWork, 10)];
-        ThreadAccount { pid: 1, tid, name: name.to_owned(), span_ns: 10, calls, parts }
+        ThreadAccount { calls, ..fixture::thread(tid, name, vec![part(Cause::OwnWork, 10)]) }
     }
 
     #[test]

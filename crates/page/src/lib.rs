@@ -26,6 +26,8 @@ mod account;
 pub mod before_after;
 mod document;
 mod findings;
+#[cfg(test)]
+mod fixture;
 pub mod html;
 mod of_trace;
 pub mod serve;

@@ -11,7 +11,7 @@ const MOST_ROWS: usize = 500;
 /// Longest text, in characters, that stays on one line if all texts of its column are as short.
 const SHORT: usize = 24;
 
-/// The rows that a table shows, and a remark on the others: who lists `all`.
+/// The rows that a table shows, and a remark on the others: the command that lists `all`.
 pub(crate) fn first_rows<'r, R>(rows: &'r [R], all: &str) -> (&'r [R], Option<String>) {
     let (shown, others) = rows.split_at(rows.len().min(MOST_ROWS));
     let more = units::counted(others.len() as u64, "more row", "more rows");

@@ -2,7 +2,7 @@
 
 use crate::document::{Block, Document, Form, Line, Paragraph};
 use crate::style::Role;
-use explain::{Cause, Evidence, Fix, OverlapRule};
+use explain::{About, Cause, Evidence, Fix, OverlapRule};
 use serde::Serialize;
 
 /// A cause of lost host time, or of lost overlap on a GPU.
@@ -39,9 +39,9 @@ impl Entry {
     fn row(self) -> Row {
         match self {
             Entry::Cause(cause) => {
-                let about = cause.about();
+                let about = About::of(cause);
                 let (evidence, fixes) = (about.evidence.to_vec(), about.fixes);
-                Row { id: about.id, of: "host-time", meaning: about.meaning, evidence, fixes }
+                Row { id: cause.id(), of: "host-time", meaning: about.meaning, evidence, fixes }
             }
             Entry::Overlap(rule) => {
                 let (evidence, fixes) = (vec![rule.evidence()], &[] as &[Fix]);

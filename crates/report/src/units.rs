@@ -45,14 +45,14 @@ pub fn durations_alike<const N: usize>(ns: [f64; N]) -> ([String; N], &'static s
         999_500..999_500_000 => (MS, "ms"),
         _ => (S, "s"),
     };
-    (ns.map(|ns| three_digits(ns / unit as f64)), name)
+    (ns.map(|ns| three_digits(ns / unit as f64, 9.995)), name)
 }
 
-/// Three digits, at most two decimals, with thousands separators.
-fn three_digits(number: f64) -> String {
+/// Three digits, at most two decimals, with thousands separators; two decimals only below so much.
+fn three_digits(number: f64, two_below: f64) -> String {
     // The bounds are where rounding would add a digit.
     match number.abs() {
-        small if small < 9.995 => format!("{number:.2}"),
+        small if small < two_below => format!("{number:.2}"),
         small if small < 99.95 => format!("{number:.1}"),
         large => {
             let mut text = if number < 0.0 { String::from("-") } else { String::new() };
@@ -117,17 +117,7 @@ pub fn percent_two_decimals(share: f64) -> String {
 
 /// A change as a share of 1, with a minus if it is a loss: `26.0 %`, `-0.42 %`, `300 %`, `0 %`.
 pub fn change(share: f64) -> String {
-    let percent = share * 100.0;
-    // The bounds are where rounding would add a digit.
-    let text = match percent.abs() {
-        small if small < 0.995 => format!("{percent:.2}"),
-        middle if middle < 99.95 => format!("{percent:.1}"),
-        large => {
-            let mut text = if share < 0.0 { String::from("-") } else { String::new() };
-            push_grouped(&mut text, large.round() as u64);
-            text
-        }
-    };
+    let text = three_digits(share * 100.0, 0.995);
     match text.as_str() {
         "0.00" | "-0.00" => String::from("0 %"),
         _ => text + " %",

@@ -70,13 +70,18 @@ pub fn run(arguments: &Whatif, color: Color) -> Result<ExitCode, Failure> {
         Form::Markdown => show::predictions(&fit, &predictions, &name, document::Form::Markdown).to_string(),
         Form::Text | Form::Html => {
             let page = if target.is_some() { Page::default() } else { output::page(color) };
-            let mut document = report::header(&trace, &name, page);
-            document.extend(show::predictions(&fit, &predictions, &name, document::Form::Text(page)));
-            document.to_string()
+            text(&trace, &fit, &predictions, &name, page)
         }
     };
     target.map_or_else(|| output::print(&text), |target| target.write_text(&text))?;
     Ok(ExitCode::SUCCESS)
+}
+
+/// The header of the trace, and the predictions.
+fn text(trace: &Trace, fit: &Fit, predictions: &[Prediction], name: &str, page: Page) -> String {
+    let mut document = report::header(trace, name, page);
+    document.extend(show::predictions(fit, predictions, name, document::Form::Text(page)));
+    document.to_string()
 }
 
 /// Refuses to predict from a replay that does not fit.

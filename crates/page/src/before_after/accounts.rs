@@ -267,31 +267,12 @@ fn without_links(bar: &Bar) -> Bar {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use explain::{AccountPart, Busy, Cause, Refusal, ThreadAccount};
-
-    fn part(cause: Cause, ns: Ns) -> AccountPart {
-        AccountPart { cause, ns, places: Vec::new(), calls: Vec::new(), finding: None, spent: Vec::new() }
-    }
+    use crate::fixture::{self, part, thread};
+    use explain::{AccountPart, Busy, Cause, Refusal};
 
     fn gpu(busy: Busy, idle: Vec<AccountPart>) -> GpuAccount {
         let busy_ns = busy.kernels_ns + busy.copies_ns + busy.both_ns;
-        GpuAccount {
-            device: 0,
-            name: String::new(),
-            span_ns: busy_ns + idle.iter().map(|part| part.ns).sum::<Ns>(),
-            busy_ns,
-            busy,
-            busy_over_time: Vec::new(),
-            exposed_communication_ns: 0,
-            collective_wait_ns: Some(0),
-            idle,
-            held_back: Vec::new(),
-        }
-    }
-
-    fn thread(tid: i64, name: &str, parts: Vec<AccountPart>) -> ThreadAccount {
-        let span_ns = parts.iter().map(|part| part.ns).sum();
-        ThreadAccount { pid: 1, tid, name: name.to_owned(), span_ns, calls: 1, parts }
+        GpuAccount { busy, ..fixture::gpu(busy_ns, idle) }
     }
 
     /// Before: a lock. After: more copies, no lock, another cause.

@@ -9,7 +9,7 @@ use report::document::{Cell, Table, Target};
 use report::units;
 use trace::Ns;
 
-/// Who has the rows that a table leaves out.
+/// Command that has the rows that a table leaves out.
 const ALL: &str = "holdup explain --format json has all";
 
 /// The tables that have rows.

@@ -17,7 +17,8 @@ pub(super) fn blocks(blocks: &[Block]) -> String {
             Block::Drawn(text) => (text.clone(), false),
             Block::Gap => continue,
         };
-        if !text.is_empty() && !(after_item && is_item) {
+        let is_apart = !after_item || !is_item;
+        if is_apart && !text.is_empty() {
             text.push('\n');
         }
         text.push_str(&written);

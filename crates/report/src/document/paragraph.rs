@@ -50,7 +50,7 @@ pub enum Fit {
     Stay,
 }
 
-/// What a paragraph is in Markdown.
+/// Kind of a paragraph, which Markdown marks.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Rank {
     Plain,
@@ -130,7 +130,7 @@ impl Paragraph {
         Paragraph { hang: columns, ..self }
     }
 
-    /// Says what becomes of text that is too long.
+    /// Sets the fate of text that is too long.
     pub fn fit(self, fit: Fit) -> Paragraph {
         Paragraph { fit, ..self }
     }

@@ -10,7 +10,7 @@ use crate::layout::width;
 use crate::page::Page;
 use crate::style::Role;
 use crate::{account, failed, overlap, ranks, steps, units, verdict};
-use explain::{Explanation, Finding, Nature, Overlap, Steps};
+use explain::{About, Explanation, Finding, Nature, Overlap, Steps};
 
 /// Columns of the longest remark that is printed in words.
 const ONLY: usize = 150;
@@ -66,7 +66,7 @@ fn whole(explanation: &Explanation, form: Form, all: bool) -> Document {
 }
 
 fn overview(findings: &[&Finding]) -> Table {
-    let confidence = |finding: &&Finding| match finding.cause.about().nature {
+    let confidence = |finding: &&Finding| match About::of(finding.cause).nature {
         Nature::Unknown => "",
         Nature::Lost | Nature::Asked => finding.confidence.id(),
     };

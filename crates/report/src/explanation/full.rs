@@ -7,7 +7,7 @@ use crate::layout::{cut, elide, width};
 use crate::place::below;
 use crate::style::Role;
 use crate::units;
-use explain::{Confidence, Explanation, Finding, Fix, Nature, Party, Place};
+use explain::{About, Confidence, Explanation, Finding, Fix, Nature, Party, Place};
 use std::collections::HashMap;
 
 /// Columns before a field's label.
@@ -168,7 +168,7 @@ pub(super) fn field(label: &str, text: String) -> Option<Paragraph> {
 
 /// The id and a line, with the cause and the confidence to its right.
 pub(super) fn headline(finding: &Finding, line: Line) -> Paragraph {
-    let role = match (finding.cause.about().nature, finding.confidence) {
+    let role = match (About::of(finding.cause).nature, finding.confidence) {
         (Nature::Unknown, _) => Role::Dim,
         (_, Confidence::Certain) => Role::Certain,
         (_, Confidence::Likely | Confidence::Possible) => Role::Unsure,
@@ -199,7 +199,7 @@ fn code(applied: &Applied<'_>) -> Block {
 }
 
 pub(super) fn is_unknown(finding: &Finding) -> bool {
-    finding.cause.about().nature == Nature::Unknown
+    About::of(finding.cause).nature == Nature::Unknown
 }
 
 /// The first places, and how many more there are.

@@ -204,6 +204,13 @@ impl Named {
         self.share.max(self.gain)
     }
 
+    /// A cause without a finding.
+    fn plain(cause: Cause, share: f64, what: String) -> Named {
+        let none = String::new;
+        let (id, behind, at) = (none(), none(), none());
+        Named { id, cause, share, what, behind, at, inner: none(), fixes: Vec::new(), gain: 0.0 }
+    }
+
     fn of(finding: &Finding, explanation: &Explanation, knows_costs: bool) -> Named {
         let about = About::of(finding.cause);
         let behind = finding.holder.as_ref().filter(|holder| !holder.call.is_empty());
@@ -266,33 +273,15 @@ fn unfound(explanation: &Explanation) -> impl Iterator<Item = Named> {
     [Cause::NotRecorded, Cause::Dependency].into_iter().map(move |cause| {
         let parts = gpus.iter().flat_map(|gpu| &gpu.idle).filter(|part| part.cause == cause);
         let advice = if cause == Cause::NotRecorded { would_record(explanation) } else { "" };
-        Named {
-            share: parts.map(|part| part.ns).sum::<Ns>() as f64 / all.max(1) as f64,
-            id: String::new(),
-            cause,
-            what: format!("{}{advice}", About::of(cause).brief),
-            behind: String::new(),
-            at: String::new(),
-            inner: String::new(),
-            fixes: Vec::new(),
-            gain: 0.0,
-        }
+        let share = parts.map(|part| part.ns).sum::<Ns>() as f64 / all.max(1) as f64;
+        Named::plain(cause, share, format!("{}{advice}", About::of(cause).brief))
     })
 }
 
 /// Costs of calls and threads that are not selected.
 fn unselected(explanation: &Explanation) -> impl Iterator<Item = Named> {
-    explanation.unselected.iter().map(|one| Named {
-        share: one.cost_share,
-        id: String::new(),
-        cause: one.cause,
-        what: format!("{} (not selected)", About::of(one.cause).brief),
-        behind: String::new(),
-        at: String::new(),
-        inner: String::new(),
-        fixes: Vec::new(),
-        gain: 0.0,
-    })
+    let what = |cause: Cause| format!("{} (not selected)", About::of(cause).brief);
+    explanation.unselected.iter().map(move |one| Named::plain(one.cause, one.cost_share, what(one.cause)))
 }
 
 /// Whether every program has some of it: what mends that, as a graph does, mends more than the one cause.
@@ -329,15 +318,8 @@ mod tests {
     /// The order of causes by their costs and gains.
     fn order(costs: &[(Cause, f64, f64)]) -> Vec<Cause> {
         let named = |(cause, share, gain): &(Cause, f64, f64)| Named {
-            id: String::new(),
-            cause: *cause,
-            share: *share,
-            what: String::new(),
-            behind: String::new(),
-            at: String::new(),
-            inner: String::new(),
-            fixes: Vec::new(),
             gain: *gain,
+            ..Named::plain(*cause, *share, String::new())
         };
         let mut named: Vec<Named> = costs.iter().map(named).collect();
         rank(&mut named);
