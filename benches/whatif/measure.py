@@ -11,6 +11,7 @@ Writes OUT/NAME.holdup, a recording of each program before, further ones OUT/NAM
 import argparse
 import os
 import pathlib
+import shlex
 import subprocess
 import sys
 import time
@@ -98,10 +99,10 @@ def measure(pair, arguments, binary, server):
             results.append(done.returncode)
     if arguments.prove:
         command = [arguments.holdup, "prove", "--metric", METRIC, "--less-is-better", "--format", "json"]
-        command += ["--rounds", str(arguments.prove), "--warm-ups", str(arguments.warm_ups), "--against", " ".join(after)]
+        command += ["--rounds", str(arguments.prove), "--warm-ups", str(arguments.warm_ups), "--against", shlex.join(recorded)]
         command += [word for name, value in changed.items() for word in ("--with", f"{name}={value}")]
         with open(arguments.out / f"{pair['name']}.json", "w") as result:
-            results.append(subprocess.run([*command, "--", *recorded], env=variables, stdout=result).returncode)
+            results.append(subprocess.run([*command, "--", *after], env=variables, stdout=result).returncode)
     elif arguments.record:
         results += [subprocess.run(recorded, env=variables).returncode for _ in range(arguments.record)]
     return not any(results)

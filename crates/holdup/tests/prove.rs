@@ -26,10 +26,10 @@ fn prove(arguments: &[&str]) -> Output {
     holdup(directory().path(), arguments).output().expect("the program starts")
 }
 
-/// Compares by the metric with another script.
+/// Compares scripts by the metric.
 fn compare(options: &[&str], before: &str, after: &str) -> Output {
-    let after = format!("sh -c '{after}'");
-    prove(&[&METRIC, options, &["--against", &after, "--", "sh", "-c", before]].concat())
+    let before = format!("sh -c '{before}'");
+    prove(&[&METRIC, options, &["--against", &before, "--", "sh", "-c", after]].concat())
 }
 
 fn text(bytes: &[u8]) -> &str {
@@ -230,7 +230,7 @@ fn wrong_options_are_refused_before_anything_runs() {
         (
             &[],
             expect![[r#"
-            holdup: nothing to compare with: name a command with --against, or a variable with --with
+            holdup: nothing to compare with: name the command before the change with --against, or a variable with --with
         "#]],
         ),
         (
@@ -254,7 +254,7 @@ fn wrong_options_are_refused_before_anything_runs() {
         (
             &["--against", "no-such-program"],
             expect![[r#"
-            holdup: after `no-such-program`: no such program: check the name
+            holdup: before `no-such-program`: no such program: check the name
         "#]],
         ),
         (

@@ -1,4 +1,4 @@
-//! Runs two commands by turns and judges whether the second one is faster.
+//! Runs two commands by turns and judges whether the new one is faster.
 //!
 //! [`Arm`] is a command, [`Metric`] what is measured of a run, [`Plan`] the order of runs and when they are enough.
 //! [`prove`] runs and returns a [`Proof`]; [`Processes`] runs real commands. The statistics are in [`judge`] and nowhere else.

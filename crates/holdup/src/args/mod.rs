@@ -36,7 +36,7 @@ use trace::{Ns, Selection};
   holdup view trace.json.gz             the same as a page in the browser
   holdup diff old.json.gz new.json.gz   what got slower, and by what cause
   holdup digest traces/* -o digests     digests of thousands of ranks, for holdup fleet
-  holdup prove --against ./new -- ./old whether a change makes it faster
+  holdup prove --against ./old -- ./new whether a change makes it faster
   holdup stats report.sqlite            where host and GPU time went
   holdup where cudaMemcpyAsync t.json   which lines of the program call it
   holdup lab run overlap                an experiment on this machine's GPU

@@ -6,17 +6,18 @@ use std::ffi::OsString;
 use std::path::PathBuf;
 use std::time::Duration;
 
-/// Runs two commands by turns and judges whether the second one is faster, with an interval of 95 %.
+/// Runs two commands by turns and judges whether the new one is faster, with an interval of 95 %.
 ///
-/// The command after "--" is the one before the change. --against, --with or both make the one after it.
+/// The command after "--" is the one after the change. The baseline is the command of --against, or the same one without the
+/// variables of --with.
 #[derive(Args)]
 #[command(after_help = "Examples:
-  holdup prove --against 'python serve.py --streams' -- python serve.py
+  holdup prove --against 'python serve.py' -- python serve.py --streams
   holdup prove --with CUDA_DEVICE_MAX_CONNECTIONS=32 -- ./server
       the same command with another environment
-  holdup prove --against ./new --metric 'requests/s: ([0-9.]+)' -- ./old
+  holdup prove --against ./old --metric 'requests/s: ([0-9.]+)' -- ./new
       a number that the programs print; more is better
-  holdup prove --against ./new --predicted 29% --fail-under 3% -- ./old
+  holdup prove --against ./old --predicted 29% --fail-under 3% -- ./new
       exit status 1 unless the gain is at least 3 %, with 95 % certainty
 
 A round is a run of each command. Two rounds make a block, in the order ABBA or BAAB, so that drift cancels. At least 12 \
@@ -27,7 +28,7 @@ Standard input is empty, and output is not shown. Processes that a run leaves ar
 
 Exit status: 0 done; 1 the gain's lower end is under --fail-under; 2 wrong usage, a command failed, or interrupted.")]
 pub struct Prove {
-    /// The command after the change, quoted as for a shell [default: the same command].
+    /// The baseline: the command before the change, quoted as for a shell [default: the same command].
     #[arg(long, value_name = "COMMAND")]
     pub against: Option<String>,
     /// A variable that only the command after the change gets; repeat it for more.
@@ -66,7 +67,7 @@ pub struct Prove {
     /// Replace the file if it exists.
     #[arg(long, requires = "output")]
     pub force: bool,
-    /// The command before the change: a program and its arguments.
+    /// The command after the change: a program and its arguments.
     #[arg(required = true, trailing_var_arg = true, allow_hyphen_values = true, value_name = "COMMAND")]
     pub command: Vec<OsString>,
 }

@@ -62,17 +62,17 @@ pub fn run(arguments: &Prove, color: Color) -> Result<ExitCode, Failure> {
 /// Comparison to make, checked as far as that goes without a run.
 fn tested(arguments: &Prove) -> Result<Tested, Failure> {
     if arguments.against.is_none() && arguments.with.is_empty() {
-        let problem = "nothing to compare with: name a command with --against, or a variable with --with";
+        let problem = "nothing to compare with: name the command before the change with --against, or a variable with --with";
         return Err(Failure::Message(problem.to_owned()));
     }
     let option = |option: &str, text: &str, problem: Problem| {
         Failure::Message(format!("{option} `{text}`: {problem}"))
     };
-    let before = Arm::new(arguments.command.iter().cloned());
-    let before = before.map_err(|problem| Failure::Message(problem.to_string()))?;
-    let after = match &arguments.against {
+    let after = Arm::new(arguments.command.iter().cloned());
+    let after = after.map_err(|problem| Failure::Message(problem.to_string()))?;
+    let before = match &arguments.against {
         Some(line) => Arm::parse(line).map_err(|problem| option("--against", line, problem))?,
-        None => before.clone(),
+        None => after.clone(),
     };
     let variable = |text: &String| Variable::parse(text).map_err(|problem| option("--with", text, problem));
     let variables: Vec<Variable> = arguments.with.iter().map(variable).collect::<Result<_, _>>()?;
