@@ -4,7 +4,7 @@ use super::kinds::{Class, Kinds, api_of};
 use super::reader::{Nsys, TIMES, thread};
 use super::stacks::StackIds;
 use crate::Problem;
-use crate::sqlite::{Filling, Value, interval};
+use crate::sqlite::{self, Builder, Value, interval};
 use crate::suffix;
 use rustc_hash::FxHashMap;
 use trace::{Api, Call, ProcessId, StackId, Strings, Sym, Trace};
@@ -34,9 +34,9 @@ impl Nsys<'_> {
         // There are a few hundred names at most: classifying each once keeps text out of the loop.
         let mut called: FxHashMap<(Sym, Option<i64>), (Class, Sym)> = FxHashMap::default();
         let mut backtraces = Vec::new();
-        let read = |rows: &mut Filling<'_>, values: [Value<'_>; 8]| {
+        let read = |rows: &mut Builder<'_>, values: [Value<'_>; 8]| {
             let [start, end, tid, name, class, correlation, result, stack] = values;
-            let Filling { names, ids, trace, .. } = rows;
+            let Builder { names, ids, trace, .. } = rows;
             let (start, end) = interval(start, end, &TIMES)?;
             let (pid, tid) = thread(tid)?;
             let name = names.sym(&mut trace.strings, name)?;
@@ -109,9 +109,8 @@ fn attach(trace: &mut Trace, backtraces: Vec<Call>) {
 /// The result code of a CUDA call. 0 for other functions: an operating system function's value is often a length or an
 /// address.
 fn result(api: Api, value: Value) -> i32 {
-    match (api, value.int()) {
-        (Api::Os | Api::Library, _) | (_, None) => 0,
-        // A code that does not fit is a failure too.
-        (_, Some(value)) => i32::try_from(value).unwrap_or(i32::MAX),
+    match api {
+        Api::Os | Api::Library => 0,
+        _ => sqlite::result(value),
     }
 }

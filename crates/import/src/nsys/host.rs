@@ -2,7 +2,7 @@
 
 use super::python::{Domain, Python};
 use super::reader::{Nsys, TIMES, thread};
-use crate::sqlite::{Filling, Value, interval};
+use crate::sqlite::{Builder, Value, interval};
 use crate::{Problem, overhead};
 use rustc_hash::FxHashMap;
 use trace::{Range, RangeId, RangeKind, Ranges, Sym};
@@ -45,7 +45,7 @@ impl Nsys<'_> {
         let (mut others, mut python, mut domains) = (0, Python::default(), Domains::default());
         let columns = ["start", "end", "eventType", "text", "textId", "globalTid", "domainId"];
         self.rows.each(NVTX, columns, |rows, [start, end, kind, text, text_id, tid, domain]| {
-            let Filling { names, ids, trace, .. } = rows;
+            let Builder { names, ids, trace, .. } = rows;
             let of = thread(tid).map(|(pid, _)| (pid, domain.int().unwrap_or(0)));
             match (kind.int(), &of) {
                 (Some(MARK), Ok(domain)) => python.mark(*domain),

@@ -1,13 +1,12 @@
-//! The file's description of itself, and the tables that holdup skips.
+//! The file's description of itself.
 
-use super::events::EVENTS;
 use super::reader::Nsys;
 use crate::Problem;
 use crate::source;
 use crate::sqlite::{Source, Value};
 use std::collections::BTreeMap;
 
-/// Tables that describe rather than record. Rows of all other tables are counted as skipped.
+/// Tables that describe rather than record, and beginnings of their names.
 const DESCRIPTIONS: [&str; 9] = [
     "StringIds",
     "ThreadNames",
@@ -66,18 +65,11 @@ impl Nsys<'_> {
         self.rows.source.scan("DIAGNOSTIC_EVENT", ["severity", "text"], read)?.ignore();
         Ok(())
     }
+}
 
-    /// Counts the rows of every table that holdup has no table for.
-    pub(super) fn left_out(&mut self) -> Result<(), Problem> {
-        for table in self.rows.source.tables() {
-            let describes =
-                DESCRIPTIONS.contains(&table) || DESCRIBING.iter().any(|start| table.starts_with(start));
-            if !describes && !EVENTS.contains(&table) {
-                self.rows.trace.meta.leave_out(table, self.rows.source.count(table)?);
-            }
-        }
-        Ok(())
-    }
+/// Whether a table describes rather than records.
+pub(super) fn describes(table: &str) -> bool {
+    DESCRIPTIONS.contains(&table) || DESCRIBING.iter().any(|start| table.starts_with(start))
 }
 
 /// A table of names and values; the first value of a name counts.

@@ -6,12 +6,12 @@
 
 mod blocking;
 mod calls;
+mod describe;
 mod events;
 mod host;
 mod kinds;
 mod machine;
 mod meta;
-mod names;
 mod ops;
 mod python;
 mod reader;
@@ -21,12 +21,8 @@ mod tests;
 mod threads;
 
 use crate::Problem;
-use crate::finish::finish;
-use crate::identities::Identities;
 use crate::importer::{self, Fit, Form, Importer, Input, Seen};
-use crate::progress::Progress;
-use crate::refusal::needs_a_file;
-use crate::sqlite::{Filling, Names, Source};
+use crate::sqlite::{self, Builder, Source};
 use events::EVENTS;
 use kinds::Kinds;
 pub(crate) use kinds::api_of;
@@ -48,8 +44,7 @@ fn sniff(seen: &Seen<'_>) -> Fit {
 }
 
 fn read(input: Input<'_>, progress: &mut dyn FnMut(importer::Progress)) -> Result<Trace, Problem> {
-    let Input::Database(db) = input else { return Err(needs_a_file()) };
-    import(db, &mut |done, rows| progress(importer::Progress { done, total: Some(rows) }))
+    sqlite::import(input, progress, import)
 }
 
 /// Reads the trace.
@@ -58,13 +53,7 @@ pub(crate) fn import(
     progress: &mut dyn FnMut(u64, u64),
 ) -> Result<Trace, Problem> {
     let source = &Source::new(db)?;
-    let rows = Filling {
-        source,
-        names: Names::new(source, "StringIds", "id")?,
-        progress: Progress::new(progress, source.estimate(&EVENTS)),
-        ids: Identities::default(),
-        trace: Trace::default(),
-    };
+    let rows = Builder::new(source, ("StringIds", "id"), &EVENTS, progress)?;
     let mut reader = Nsys { rows, kinds: Kinds::read(source)?, machine: Machine::read(source)? };
     reader.meta()?;
     reader.calls()?;
@@ -72,9 +61,5 @@ pub(crate) fn import(
     reader.host()?;
     reader.threads()?;
     reader.describe_machine()?;
-    reader.left_out()?;
-    let Filling { mut trace, progress, .. } = reader.rows;
-    progress.finish();
-    finish(&mut trace);
-    Ok(trace)
+    reader.rows.finish(&EVENTS, meta::describes)
 }

@@ -2,7 +2,7 @@
 
 use super::kinds::Kinds;
 use super::machine::Machine;
-use crate::sqlite::{Fault, Filling, Value};
+use crate::sqlite::{Builder, Fault, Value};
 use std::ops::Range;
 use trace::Ns;
 
@@ -11,7 +11,7 @@ pub(super) const TIMES: Range<Ns> = -(1 << 59)..1 << 59;
 
 /// The reader's state: the database on one side, the trace being built on the other.
 pub(super) struct Nsys<'a> {
-    pub(super) rows: Filling<'a>,
+    pub(super) rows: Builder<'a>,
     pub(super) kinds: Kinds,
     pub(super) machine: Machine,
 }
@@ -20,10 +20,4 @@ pub(super) struct Nsys<'a> {
 pub(super) fn thread(global: Value) -> Result<(i64, i64), Fault> {
     let global = global.int().ok_or("no thread")?;
     Ok((global >> 24 & 0xff_ffff, global & 0xff_ffff))
-}
-
-/// The process of a GPU record: the one it names, or else the only one.
-pub(super) fn process(global: Value, only: Option<i64>) -> Result<i64, Fault> {
-    let named = global.int().map(|global| global >> 24 & 0xff_ffff);
-    Ok(named.or(only).ok_or("names no process in a trace of several")?)
 }

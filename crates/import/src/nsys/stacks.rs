@@ -2,7 +2,7 @@
 
 use super::reader::Nsys;
 use crate::Problem;
-use crate::sqlite::{Filling, Value};
+use crate::sqlite::{Builder, Value};
 use crate::stacks::Stacks;
 use rustc_hash::FxHashMap;
 use trace::{Frame, FrameId, StackId};
@@ -24,8 +24,8 @@ impl Nsys<'_> {
         let mut read_stacks = StackIds::default();
         let mut id = 0;
         let mut frames: Vec<(i64, FrameId)> = Vec::new();
-        let read = |rows: &mut Filling<'_>, [row_id, depth, symbol, module]: [Value<'_>; 4]| {
-            let Filling { names, trace, .. } = rows;
+        let read = |rows: &mut Builder<'_>, [row_id, depth, symbol, module]: [Value<'_>; 4]| {
+            let Builder { names, trace, .. } = rows;
             let row_id = row_id.int().ok_or("no stack id")?;
             let depth = depth.int().ok_or("no depth")?;
             if row_id != id {

@@ -4,7 +4,7 @@
 use super::blocking::{Awaited, awaited};
 use super::reader::{Nsys, TIMES, thread};
 use crate::Problem;
-use crate::sqlite::{Fault, Filling, Value};
+use crate::sqlite::{Builder, Fault, Value};
 use rustc_hash::FxHashMap;
 use trace::{
     Api, CallId, LockLayer, Ns, ProcessId, Sample, State, Sym, ThreadId, ThreadState, Trace, Wait, Within,
@@ -109,7 +109,7 @@ struct Known {
 }
 
 impl Known {
-    fn thread(&self, rows: &mut Filling<'_>, global: Value) -> Result<Option<ThreadId>, Fault> {
+    fn thread(&self, rows: &mut Builder<'_>, global: Value) -> Result<Option<ThreadId>, Fault> {
         let (pid, tid) = thread(global)?;
         let process = rows.ids.known_process(pid);
         let counts = self.processes.is_empty() || process.is_some_and(|of| self.processes.contains(&of));

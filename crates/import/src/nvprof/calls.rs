@@ -1,54 +1,51 @@
 //! Calls into CUDA's runtime and driver.
 
-use super::cbid;
-use super::reader::{Nvprof, times};
+use super::{cbid, times};
 use crate::Problem;
-use crate::sqlite::Filling;
+use crate::sqlite::{Builder, result};
 use rustc_hash::FxHashMap;
 use trace::{Api, Call, Sym};
 
 pub(super) const RUNTIME: &str = "CUPTI_ACTIVITY_KIND_RUNTIME";
 pub(super) const DRIVER: &str = "CUPTI_ACTIVITY_KIND_DRIVER";
 
-impl Nvprof<'_> {
-    /// Reads runtime calls first: if both layers have the same correlation id, the join takes the first.
-    pub(super) fn calls(&mut self) -> Result<(), Problem> {
-        self.read_calls(RUNTIME, Api::Runtime, cbid::runtime)?;
-        self.read_calls(DRIVER, Api::Driver, cbid::driver)
-    }
+/// Reads runtime calls first: if both layers have the same correlation id, the join takes the first.
+pub(super) fn read(rows: &mut Builder<'_>) -> Result<(), Problem> {
+    read_calls(rows, RUNTIME, Api::Runtime, cbid::runtime)?;
+    read_calls(rows, DRIVER, Api::Driver, cbid::driver)
+}
 
-    fn read_calls(
-        &mut self,
-        table: &str,
-        api: Api,
-        name_of: fn(i64) -> Option<&'static str>,
-    ) -> Result<(), Problem> {
-        let mut called: FxHashMap<i64, Sym> = FxHashMap::default();
-        let columns = ["start", "end", "cbid", "processId", "threadId", "correlationId", "returnValue"];
-        self.rows.each(table, columns, |rows, [start, end, cbid, pid, tid, correlation, result]| {
-            let Filling { ids, trace, .. } = rows;
-            let (start, end) = times(start, end)?;
-            let cbid = cbid.int().ok_or("no function id")?;
-            let pid = pid.int().ok_or("no process")?;
-            // The low 32 bits of pthread_self, signed: negative ids are valid.
-            let tid = tid.int().ok_or("no thread")?;
-            let name = *called.entry(cbid).or_insert_with(|| match name_of(cbid) {
-                Some(name) => trace.strings.intern(name),
-                None => trace.strings.intern(&format!("{api} function {cbid}")),
-            });
-            let thread = ids.thread(trace, pid, tid);
-            trace.calls.push(Call {
-                start,
-                end,
-                thread,
-                api,
-                name,
-                correlation: correlation.int().unwrap_or(0),
-                // A code that does not fit is a failure too.
-                result: i32::try_from(result.int().unwrap_or(0)).unwrap_or(i32::MAX),
-                ..Call::default()
-            });
-            Ok(())
-        })
-    }
+fn read_calls(
+    rows: &mut Builder<'_>,
+    table: &str,
+    api: Api,
+    name_of: fn(i64) -> Option<&'static str>,
+) -> Result<(), Problem> {
+    let mut called: FxHashMap<i64, Sym> = FxHashMap::default();
+    let columns = ["start", "end", "cbid", "processId", "threadId", "correlationId", "returnValue"];
+    rows.each(table, columns, |rows, [start, end, cbid, pid, tid, correlation, code]| {
+        let Builder { ids, trace, .. } = rows;
+        let (start, end) = times(start, end)?;
+        let cbid = cbid.int().ok_or("no function id")?;
+        let pid = pid.int().ok_or("no process")?;
+        // The low 32 bits of pthread_self, signed: negative ids are valid.
+        let tid = tid.int().ok_or("no thread")?;
+        let name = *called.entry(cbid).or_insert_with(|| match name_of(cbid) {
+            Some(name) => trace.strings.intern(name),
+            None => trace.strings.intern(&format!("{api} function {cbid}")),
+        });
+        let thread = ids.thread(trace, pid, tid);
+        let correlation = correlation.int().unwrap_or(0);
+        trace.calls.push(Call {
+            start,
+            end,
+            thread,
+            api,
+            name,
+            correlation,
+            result: result(code),
+            ..Call::default()
+        });
+        Ok(())
+    })
 }

@@ -1,8 +1,9 @@
 //! Host time that the program marked (NVTX) or the tracer and the driver used.
 
-use super::reader::{Nvprof, TIMES, times};
-use crate::sqlite::Value;
-use crate::{Problem, overhead};
+use super::{TIMES, times};
+use crate::Problem;
+use crate::overhead::cupti;
+use crate::sqlite::{Builder, Value};
 use rustc_hash::FxHashMap;
 use trace::{Ns, Range, RangeKind, Sym, ThreadId};
 
@@ -21,67 +22,58 @@ struct Marker {
     thread: ThreadId,
 }
 
-impl Nvprof<'_> {
-    pub(super) fn host(&mut self) -> Result<(), Problem> {
-        self.overhead()?;
-        self.markers()
-    }
+pub(super) fn read(rows: &mut Builder<'_>) -> Result<(), Problem> {
+    overhead(rows)?;
+    markers(rows)
+}
 
-    fn overhead(&mut self) -> Result<(), Problem> {
-        let columns = ["start", "end", "overheadKind", "objectKind", "objectId"];
-        self.rows.each(OVERHEAD, columns, |rows, [start, end, kind, object_kind, object]| {
-            let times = times(start, end)?;
-            let name = rows.trace.strings.intern(overhead::cupti(kind.int().unwrap_or(0)));
-            rows.overhead(times, object_thread(object_kind, object), name);
-            Ok(())
-        })
-    }
-
-    /// Pairs the two rows of each range by their id, in any order.
-    fn markers(&mut self) -> Result<(), Problem> {
-        let (mut starts, mut ends) = (FxHashMap::default(), FxHashMap::default());
-        let mut instants = 0;
-        let columns = ["timestamp", "flags", "id", "name", "objectKind", "objectId"];
-        self.rows.each(MARKER, columns, |rows, [time, flags, id, name, object_kind, object]| {
-            let flags = flags.int().unwrap_or(0);
-            if flags & INSTANT != 0 {
-                instants += 1;
-                return Ok(());
-            }
-            let time = time.int().filter(|time| TIMES.contains(time)).ok_or("no usable time")?;
-            let id = id.int().ok_or("no id")?;
-            let thread = rows.thread(object_thread(object_kind, object));
-            if flags & START != 0 {
-                let name = rows.names.sym(&mut rows.trace.strings, name)?;
-                starts.insert(id, Marker { time, name, thread });
-            } else if flags & END != 0 {
-                ends.insert(id, time);
-            } else {
-                return Err("neither start nor end".into());
-            }
-            let (Some(start), Some(&end)) = (starts.get(&id), ends.get(&id)) else { return Ok(()) };
-            let Marker { time: start, name, thread } = *start;
-            starts.remove(&id);
-            ends.remove(&id);
-            if end < start {
-                return Err("ends before it starts".into());
-            }
-            rows.trace.ranges.push(Range {
-                start,
-                end,
-                thread,
-                kind: RangeKind::User,
-                name,
-                ..Range::default()
-            });
-            Ok(())
-        })?;
-        let trace = &mut self.rows.trace;
-        trace.meta.lost.records("CUPTI_ACTIVITY_KIND_MARKER: start without an end", starts.len() as u64);
-        trace.meta.lost.records("CUPTI_ACTIVITY_KIND_MARKER: end without a start", ends.len() as u64);
-        trace.meta.leave_out("NVTX marks", instants);
+fn overhead(rows: &mut Builder<'_>) -> Result<(), Problem> {
+    let columns = ["start", "end", "overheadKind", "objectKind", "objectId"];
+    rows.each(OVERHEAD, columns, |rows, [start, end, kind, object_kind, object]| {
+        let times = times(start, end)?;
+        let name = rows.trace.strings.intern(cupti(kind.int().unwrap_or(0)));
+        rows.overhead(times, object_thread(object_kind, object), name);
         Ok(())
-    }
+    })
+}
+
+/// Pairs the two rows of each range by their id, in any order.
+fn markers(rows: &mut Builder<'_>) -> Result<(), Problem> {
+    let (mut starts, mut ends) = (FxHashMap::default(), FxHashMap::default());
+    let mut instants = 0;
+    let columns = ["timestamp", "flags", "id", "name", "objectKind", "objectId"];
+    rows.each(MARKER, columns, |rows, [time, flags, id, name, object_kind, object]| {
+        let flags = flags.int().unwrap_or(0);
+        if flags & INSTANT != 0 {
+            instants += 1;
+            return Ok(());
+        }
+        let time = time.int().filter(|time| TIMES.contains(time)).ok_or("no usable time")?;
+        let id = id.int().ok_or("no id")?;
+        let thread = rows.thread(object_thread(object_kind, object));
+        if flags & START != 0 {
+            let name = rows.names.sym(&mut rows.trace.strings, name)?;
+            starts.insert(id, Marker { time, name, thread });
+        } else if flags & END != 0 {
+            ends.insert(id, time);
+        } else {
+            return Err("neither start nor end".into());
+        }
+        let (Some(start), Some(&end)) = (starts.get(&id), ends.get(&id)) else { return Ok(()) };
+        let Marker { time: start, name, thread } = *start;
+        starts.remove(&id);
+        ends.remove(&id);
+        if end < start {
+            return Err("ends before it starts".into());
+        }
+        rows.trace.ranges.push(Range { start, end, thread, kind: RangeKind::User, name, ..Range::default() });
+        Ok(())
+    })?;
+    let trace = &mut rows.trace;
+    trace.meta.lost.records("CUPTI_ACTIVITY_KIND_MARKER: start without an end", starts.len() as u64);
+    trace.meta.lost.records("CUPTI_ACTIVITY_KIND_MARKER: end without a start", ends.len() as u64);
+    trace.meta.leave_out("NVTX marks", instants);
+    Ok(())
 }
 
 /// Process and thread of a thread's object id: two 32-bit numbers in a blob.

@@ -8,20 +8,13 @@ mod calls;
 mod cbid;
 mod host;
 mod ops;
-mod reader;
 #[cfg(test)]
 mod tests;
 
-use crate::finish::finish;
-use crate::identities::Identities;
 use crate::importer::{self, Fit, Form, Importer, Input, Seen};
-use crate::progress::Progress;
-use crate::refusal::needs_a_file;
-use crate::sqlite::{Filling, Names, Source, Value};
+use crate::sqlite::{self, Builder, Fault, Source, Value, interval};
 use crate::{Problem, source};
-use reader::Nvprof;
-use rustc_hash::FxHashMap;
-use trace::Trace;
+use trace::{Ns, Trace};
 
 pub(crate) static IMPORTER: Importer = Importer { forms: FORMS, sniff, read };
 
@@ -35,8 +28,7 @@ fn sniff(seen: &Seen<'_>) -> Fit {
 }
 
 fn read(input: Input<'_>, progress: &mut dyn FnMut(importer::Progress)) -> Result<Trace, Problem> {
-    let Input::Database(db) = input else { return Err(needs_a_file()) };
-    import(db, &mut |done, rows| progress(importer::Progress { done, total: Some(rows) }))
+    sqlite::import(input, progress, import)
 }
 
 /// Tables that are read row by row.
@@ -53,8 +45,21 @@ const EVENTS: [&str; 10] = [
     host::MARKER,
 ];
 
-/// Tables that describe rather than record. Rows of all other tables are counted as skipped.
-const DESCRIPTIONS: [&str; 3] = ["StringTable", "CUPTI_ACTIVITY_KIND_DEVICE", "CUPTI_ACTIVITY_KIND_CONTEXT"];
+/// Tables that describe rather than record.
+const DESCRIPTIONS: [&str; 3] = ["StringTable", DEVICE, ops::CONTEXT];
+const DEVICE: &str = "CUPTI_ACTIVITY_KIND_DEVICE";
+
+/// Columns of a device's id and of [`Builder::devices`].
+const DEVICE_COLUMNS: [&str; 8] = [
+    "id",
+    "id",
+    "name",
+    "numMultiprocessors",
+    "numMemcpyEngines",
+    "globalMemorySize",
+    "computeCapabilityMajor",
+    "computeCapabilityMinor",
+];
 
 /// Reads the trace.
 pub(crate) fn import(
@@ -62,84 +67,45 @@ pub(crate) fn import(
     progress: &mut dyn FnMut(u64, u64),
 ) -> Result<Trace, Problem> {
     let source = &Source::new(db)?;
-    let rows = Filling {
-        source,
-        names: Names::new(source, "StringTable", "_id_")?,
-        progress: Progress::new(progress, source.estimate(&EVENTS)),
-        ids: Identities::default(),
-        trace: Trace::default(),
-    };
-    let mut reader = Nvprof { rows, device_of: FxHashMap::default() };
-    reader.meta()?;
-    reader.calls()?;
-    reader.ops()?;
-    reader.host()?;
-    reader.devices()?;
-    reader.left_out()?;
-    let Filling { mut trace, progress, .. } = reader.rows;
-    progress.finish();
-    finish(&mut trace);
-    Ok(trace)
+    let mut rows = Builder::new(source, ("StringTable", "_id_"), &EVENTS, progress)?;
+    meta(&mut rows)?;
+    calls::read(&mut rows)?;
+    ops::read(&mut rows)?;
+    host::read(&mut rows)?;
+    rows.devices(DEVICE, DEVICE_COLUMNS, |id, _| id)?;
+    rows.finish(&EVENTS, |table| {
+        DESCRIPTIONS.contains(&table) || is_version(table) || table.starts_with("sqlite_")
+    })
 }
 
-impl Nvprof<'_> {
-    fn meta(&mut self) -> Result<(), Problem> {
-        let meta = &mut self.rows.trace.meta;
-        meta.set_source(source::NVPROF);
-        meta.epoch_unix_ns = Some(0);
-        let Some(table) = self.rows.source.tables().find(|name| name.eq_ignore_ascii_case("version")) else {
-            return Ok(());
-        };
-        let Some(column) = self.rows.source.columns(table).find(|name| *name != "_id_") else {
-            return Ok(());
-        };
-        let read = |[version]: [Value; 1]| {
-            meta.source_version = match (version.int(), version.text()) {
-                (Some(number), _) => number.to_string(),
-                (None, text) => text.unwrap_or_default().into_owned(),
-            };
-            Ok(())
-        };
-        self.rows.source.scan(table, [column], read)?.ignore();
-        Ok(())
-    }
+fn is_version(table: &str) -> bool {
+    table.eq_ignore_ascii_case("version")
+}
 
-    fn devices(&mut self) -> Result<(), Problem> {
-        let Filling { source, names, ids, trace, .. } = &mut self.rows;
-        let columns = [
-            "id",
-            "name",
-            "numMultiprocessors",
-            "numMemcpyEngines",
-            "globalMemorySize",
-            "computeCapabilityMajor",
-            "computeCapabilityMinor",
-        ];
-        let read = |[id, name, processors, engines, memory, major, minor]: [Value; 7]| {
-            let row = ids.device(trace, id.int().ok_or("no id")?).index();
-            let devices = &mut trace.devices;
-            devices.name[row] = names.sym_or_empty(&mut trace.strings, name)?;
-            devices.multiprocessors[row] = processors.size();
-            devices.copy_engines[row] = engines.size();
-            devices.memory_bytes[row] = memory.int().unwrap_or(0);
-            devices.compute_major[row] = major.size();
-            devices.compute_minor[row] = minor.size();
-            Ok(())
+fn meta(rows: &mut Builder<'_>) -> Result<(), Problem> {
+    let meta = &mut rows.trace.meta;
+    meta.set_source(source::NVPROF);
+    meta.epoch_unix_ns = Some(0);
+    let Some(table) = rows.source.tables().find(|name| is_version(name)) else { return Ok(()) };
+    let Some(column) = rows.source.columns(table).find(|name| *name != "_id_") else { return Ok(()) };
+    let read = |[version]: [Value; 1]| {
+        meta.source_version = match (version.int(), version.text()) {
+            (Some(number), _) => number.to_string(),
+            (None, text) => text.unwrap_or_default().into_owned(),
         };
-        source.scan("CUPTI_ACTIVITY_KIND_DEVICE", columns, read)?.ignore();
         Ok(())
-    }
+    };
+    rows.source.scan(table, [column], read)?.ignore();
+    Ok(())
+}
 
-    /// Counts the rows of every table that holdup has no table for.
-    fn left_out(&mut self) -> Result<(), Problem> {
-        for table in self.rows.source.tables() {
-            let describes = DESCRIPTIONS.contains(&table)
-                || table.eq_ignore_ascii_case("version")
-                || table.starts_with("sqlite_");
-            if !describes && !EVENTS.contains(&table) {
-                self.rows.trace.meta.leave_out(table, self.rows.source.count(table)?);
-            }
-        }
-        Ok(())
+/// Valid times, ns: unsigned and since the Unix epoch; beyond the end, later arithmetic could overflow.
+const TIMES: std::ops::Range<Ns> = 0..1 << 61;
+
+/// The start and end of a record, ns; CUPTI writes two zeros if it could not measure them.
+fn times(start: Value, end: Value) -> Result<(Ns, Ns), Fault> {
+    match interval(start, end, &TIMES)? {
+        (0, 0) => Err("no times recorded".into()),
+        times => Ok(times),
     }
 }

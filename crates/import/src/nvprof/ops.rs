@@ -1,9 +1,10 @@
 //! GPU operations (copies, fills, kernels) and synchronizations.
 
-use super::reader::{Nvprof, times};
-use crate::sqlite::{self, Fault, Filling, SIZES, Value};
+use super::times;
+use crate::sqlite::{Builder, Fault, Schema, Value};
 use crate::{Problem, cupti};
-use trace::{Op, OpKind, ProcessId, StreamId, Sync};
+use rustc_hash::FxHashMap;
+use trace::{CopyKind, MemoryKind, Ns, ProcessId, StreamId, Sync};
 
 pub(super) const MEMCPY: &str = "CUPTI_ACTIVITY_KIND_MEMCPY";
 /// Copies between devices.
@@ -11,119 +12,83 @@ pub(super) const MEMCPY2: &str = "CUPTI_ACTIVITY_KIND_MEMCPY2";
 pub(super) const MEMSET: &str = "CUPTI_ACTIVITY_KIND_MEMSET";
 pub(super) const KERNELS: [&str; 2] = ["CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL", "CUPTI_ACTIVITY_KIND_KERNEL"];
 pub(super) const SYNCHRONIZATION: &str = "CUPTI_ACTIVITY_KIND_SYNCHRONIZATION";
+pub(super) const CONTEXT: &str = "CUPTI_ACTIVITY_KIND_CONTEXT";
 
-/// Every GPU record has these columns.
-const COMMON: [&str; 7] =
-    ["start", "end", "deviceId", "contextId", "streamId", "correlationId", "graphNodeId"];
+/// Meaning of the numbers in GPU records, which are CUPTI's. No record names its process: it is the only one.
+struct Numbers {
+    pid: Option<i64>,
+}
 
-impl Nvprof<'_> {
-    pub(super) fn ops(&mut self) -> Result<(), Problem> {
-        self.contexts()?;
-        let pid = self.rows.only_process();
-        for table in [MEMCPY, MEMCPY2] {
-            self.copies(table, pid)?;
-        }
-        self.fills(pid)?;
-        for table in KERNELS {
-            self.kernels(table, pid)?;
-        }
-        self.syncs(pid)
+impl Schema for Numbers {
+    const COPIES: &'static [&'static str] = &[MEMCPY, MEMCPY2];
+    const FILLS: &'static str = MEMSET;
+    const FILLED: &'static str = "memoryKind";
+    const KERNELS: &'static [&'static str] = &KERNELS;
+    const KERNEL_NAMES: [&'static str; 2] = ["name", "name"];
+
+    fn times(&self, start: Value, end: Value) -> Result<(Ns, Ns), Fault> {
+        times(start, end)
     }
 
-    fn contexts(&mut self) -> Result<(), Problem> {
-        let read = |[context, device]: [Value; 2]| {
-            self.device_of.extend(context.int().zip(device.int()));
-            Ok(())
+    fn copy(&self, kind: Value) -> CopyKind {
+        cupti::copy(number(kind))
+    }
+
+    fn memory(&self, kind: Value) -> MemoryKind {
+        cupti::memory(number(kind))
+    }
+
+    fn ordinal(&self, _: i64, device: i64) -> i64 {
+        device
+    }
+
+    fn process(&self, _: Value) -> Result<i64, Fault> {
+        Ok(self.pid.ok_or("names no process in a trace of several")?)
+    }
+}
+
+pub(super) fn read(rows: &mut Builder<'_>) -> Result<(), Problem> {
+    let pid = rows.only_process();
+    rows.ops(&Numbers { pid })?;
+    let device_of = devices(rows)?;
+    let columns = ["start", "end", "type", "contextId", "streamId", "cudaEventId", "correlationId"];
+    rows.each(SYNCHRONIZATION, columns, |rows, [start, end, kind, context, stream, event, correlation]| {
+        let Builder { ids, trace, .. } = rows;
+        let (start, end) = times(start, end)?;
+        let process = pid.map_or(ProcessId::NONE, |pid| ids.process(trace, pid));
+        let device = context.int().and_then(|context| device_of.get(&context).copied());
+        let stream = match (pid, device, context.int(), id(stream)) {
+            (Some(pid), Some(device), Some(context), Some(stream)) => {
+                ids.stream(trace, pid, device, context, stream)
+            }
+            _ => StreamId::NONE,
         };
-        self.rows.source.scan("CUPTI_ACTIVITY_KIND_CONTEXT", ["contextId", "deviceId"], read)?.ignore();
+        trace.syncs.push(Sync {
+            start,
+            end,
+            kind: cupti::sync(number(kind)),
+            process,
+            stream,
+            event: id(event).unwrap_or(0),
+            correlation: number(correlation),
+            ..Sync::default()
+        });
         Ok(())
-    }
+    })
+}
 
-    fn copies(&mut self, table: &str, pid: Option<i64>) -> Result<(), Problem> {
-        self.read_ops(table, ["bytes", "copyKind", "srcKind", "dstKind"], pid, |_, op, values| {
-            let [bytes, copy, src, dst] = values;
-            op.kind = OpKind::Copy;
-            op.bytes = bytes.int().unwrap_or(0);
-            op.copy = cupti::copy(number(copy));
-            op.src = cupti::memory(number(src));
-            op.dst = cupti::memory(number(dst));
-            Ok(())
-        })
-    }
-
-    fn fills(&mut self, pid: Option<i64>) -> Result<(), Problem> {
-        self.read_ops(MEMSET, ["bytes", "memoryKind"], pid, |_, op, [bytes, kind]| {
-            op.kind = OpKind::Memset;
-            op.bytes = bytes.int().unwrap_or(0);
-            op.dst = cupti::memory(number(kind));
-            Ok(())
-        })
-    }
-
-    fn kernels(&mut self, table: &str, pid: Option<i64>) -> Result<(), Problem> {
-        let [x, y, z, block_x, block_y, block_z, registers, fixed, dynamic] = SIZES;
-        let columns = ["name", x, y, z, block_x, block_y, block_z, registers, fixed, dynamic];
-        self.read_ops(table, columns, pid, |rows, op, [name, sizes @ ..]| {
-            let name = rows.names.sym(&mut rows.trace.strings, name)?;
-            sqlite::kernel(op, name, sizes);
-            Ok(())
-        })
-    }
-
-    /// Reads a table of GPU records: what they have in common here, the rest by `fill`.
-    fn read_ops<const N: usize>(
-        &mut self,
-        table: &str,
-        columns: [&str; N],
-        pid: Option<i64>,
-        fill: impl Fn(&mut Filling<'_>, &mut Op, [Value<'_>; N]) -> Result<(), Fault>,
-    ) -> Result<(), Problem> {
-        let Nvprof { rows, device_of } = self;
-        rows.each_both(table, COMMON, columns, |rows, common, values| {
-            let [start, end, device, context, stream, correlation, graph_node] = common;
-            let times = times(start, end)?;
-            let pid = pid.ok_or("names no process in a trace of several")?;
-            let mut op = sqlite::op(times, correlation, graph_node);
-            fill(rows, &mut op, values)?;
-            let (device, context) = (device.int().unwrap_or(0), context.int().unwrap_or(0));
-            device_of.insert(context, device);
-            op.stream = rows.ids.stream(&mut rows.trace, pid, device, context, stream.int().unwrap_or(0));
-            rows.trace.ops.push(op);
-            Ok(())
-        })
-    }
-
-    fn syncs(&mut self, pid: Option<i64>) -> Result<(), Problem> {
-        let columns = ["start", "end", "type", "contextId", "streamId", "cudaEventId", "correlationId"];
-        let Nvprof { rows, device_of } = self;
-        rows.each(
-            SYNCHRONIZATION,
-            columns,
-            |rows, [start, end, kind, context, stream, event, correlation]| {
-                let Filling { ids, trace, .. } = rows;
-                let (start, end) = times(start, end)?;
-                let process = pid.map_or(ProcessId::NONE, |pid| ids.process(trace, pid));
-                let device = context.int().and_then(|context| device_of.get(&context).copied());
-                let stream = match (pid, device, context.int(), id(stream)) {
-                    (Some(pid), Some(device), Some(context), Some(stream)) => {
-                        ids.stream(trace, pid, device, context, stream)
-                    }
-                    _ => StreamId::NONE,
-                };
-                trace.syncs.push(Sync {
-                    start,
-                    end,
-                    kind: cupti::sync(number(kind)),
-                    process,
-                    stream,
-                    event: id(event).unwrap_or(0),
-                    correlation: correlation.int().unwrap_or(0),
-                    ..Sync::default()
-                });
-                Ok(())
-            },
-        )
-    }
+/// The device of each context: synchronizations name only the context. Operations know better than the table of contexts.
+fn devices(rows: &Builder<'_>) -> Result<FxHashMap<i64, i64>, Problem> {
+    let mut devices = FxHashMap::default();
+    let read = |[context, device]: [Value; 2]| {
+        devices.extend(context.int().zip(device.int()));
+        Ok(())
+    };
+    rows.source.scan(CONTEXT, ["contextId", "deviceId"], read)?.ignore();
+    let contexts = &rows.trace.contexts;
+    let ordinal = |device: &trace::DeviceId| rows.trace.devices.ordinal[device.index()];
+    devices.extend(contexts.number.iter().copied().zip(contexts.device.iter().map(ordinal)));
+    Ok(devices)
 }
 
 /// A 32-bit id; `None` for the value that means "none", with either sign.
