@@ -9,7 +9,7 @@ pub(crate) enum Event {
     /// A thread continues with its next step.
     Resume(u32),
     /// A thread gives up its wait for a signal.
-    GivesUp { thread: u32, signal: u32 },
+    TimesOut { thread: u32, signal: u32 },
     /// A thread's call acquires its locks.
     Want(u32),
     /// A thread has been handed the lock that it waited for.

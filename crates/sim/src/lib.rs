@@ -30,29 +30,19 @@
 //! # Ok::<(), sim::Error>(())
 //! ```
 
-mod calls;
 mod chance;
 mod delays;
 mod device;
-mod engines;
 mod error;
 mod events;
-mod functions;
 mod host;
-mod locks;
+mod layout;
 mod machine;
-mod meetings;
 mod model;
-mod ops;
 mod options;
 mod plan;
-mod processors;
-mod program;
-mod record;
 mod recorded;
-mod steps;
-mod thread;
-mod work;
+mod script;
 
 pub use chance::Chance;
 pub use delays::{Delay, Delays};
@@ -73,10 +63,8 @@ use workload::{Outcome, Workload};
 /// [`Workload::check`] refuses it; it needs a device, memory, MPS or cuBLAS that the model does not have; its threads wait for each
 /// other for ever; or it exceeds a limit of [`Options`].
 pub fn run(workload: &Workload, model: &Model, options: Options) -> Result<(Outcome, Option<Trace>), Error> {
-    workload.check()?;
-    let program = program::compile(workload, model)?;
-    let ran = machine::Machine::new(workload, model, program, options).run()?;
-    Ok((ran.outcome, ran.trace))
+    let results = script::run(workload, model, options, false)?;
+    Ok((results.outcome, results.trace))
 }
 
 /// Runs a workload. Returns its trace, and for each of its operations why it started later than it was asked for.
@@ -84,9 +72,7 @@ pub fn run(workload: &Workload, model: &Model, options: Options) -> Result<(Outc
 /// # Errors
 /// The errors of [`run`].
 pub fn run_with_delays(workload: &Workload, model: &Model) -> Result<(Trace, Vec<Delays>), Error> {
-    workload.check()?;
-    let program = program::compile(workload, model)?;
     let options = Options { trace: true, ..Options::default() };
-    let ran = machine::Machine::new(workload, model, program, options).observed().run()?;
-    Ok((ran.trace.unwrap_or_default(), ran.delays))
+    let results = script::run(workload, model, options, true)?;
+    Ok((results.trace.unwrap_or_default(), results.delays))
 }

@@ -1,29 +1,106 @@
-//! The state of a run, and its loop.
+//! The state of a run, its loop, and its interface to a program.
 
 use crate::chance::Chance;
-use crate::delays::{Delays, Observer};
-use crate::device::Device;
+use crate::delays::Observer;
+use crate::device::{Context, Device, HardwareQueue, Kind, Lock, Next, Op, Ops, Part, Stream};
 use crate::events::{Event, Queue};
-use crate::locks::{Kind, Lock};
-use crate::ops::{OpRef, Ops};
-use crate::plan::{BufferPlan, NONE, Program, Step};
-use crate::record::Recorder;
-use crate::recorded::{Replay, Replayed, Signal};
-use crate::thread::{HostThread, Stage};
+use crate::host::{HostThread, Stage, Wait};
+use crate::plan::{Layout, Plan, Way};
 use crate::{Error, Model, Options, Order};
-use std::collections::VecDeque;
-use trace::Trace;
-use workload::{Outcome, Repeat, Workload};
+use workload::Workload;
 
 /// The latest virtual time, 73 years, so that whatever is scheduled then does not overflow, ns.
 const LATEST: i64 = i64::MAX / 4;
 
+/// A program that runs on the machine: the steps of its threads, the effects of their calls, and its records.
+pub(crate) trait Program: Sized {
+    /// A step of a thread.
+    type Step: Copy;
+    /// The effect of a call.
+    type Effect: Copy;
+
+    /// A thread's step at a row.
+    fn step(machine: &mut Machine<'_, Self>, thread: u32, at: u32) -> Self::Step;
+
+    /// Whether a step affects other threads or depends on them, so that its time must have come.
+    fn concerns_others(step: &Self::Step) -> bool;
+
+    /// Executes a step. Returns when the next one begins; `None` if the thread goes on later, by an event.
+    fn execute(machine: &mut Machine<'_, Self>, thread: u32, step: Self::Step, time: i64) -> Option<i64>;
+
+    /// Describes the wait of a thread that waits for others between calls.
+    fn waits_for_others(machine: &Machine<'_, Self>, thread: u32) -> String;
+
+    /// The call in a row of the plans.
+    fn plan(&self, plan: u32) -> &Plan<Self::Effect>;
+
+    /// The stream that a call launches a kernel into, which must have room for it.
+    fn launches_into(machine: &Machine<'_, Self>, plan: &Plan<Self::Effect>) -> Option<u32>;
+
+    /// The stream that a call issues operations to.
+    fn issues_to(machine: &Machine<'_, Self>, plan: &Plan<Self::Effect>) -> Option<u32>;
+
+    /// The pageable copy that a call issues while it holds locks: its stream and direction.
+    fn pageable_copy(machine: &Machine<'_, Self>, plan: &Plan<Self::Effect>) -> Option<(u32, Way)>;
+
+    /// Whether a call that is about to acquire its locks waits, and tries again by an event.
+    fn defers(_: &mut Machine<'_, Self>, _thread: u32, _: &Plan<Self::Effect>) -> bool {
+        false
+    }
+
+    /// Whether a call waits for its context's operations before it takes effect.
+    fn waits_first(_: &Plan<Self::Effect>) -> bool {
+        false
+    }
+
+    /// The time that a call holds its locks beyond its plan, ns, and whether it needs [`Kind::Memory`] for that.
+    fn held_longer(_: &mut Machine<'_, Self>, _: &Plan<Self::Effect>) -> (i64, bool) {
+        (0, false)
+    }
+
+    /// A call takes effect.
+    fn act(machine: &mut Machine<'_, Self>, thread: u32, plan: &Plan<Self::Effect>);
+
+    /// Everything that a call waits for is done.
+    fn done(_: &mut Machine<'_, Self>, _: &Plan<Self::Effect>) {}
+
+    /// A call returns at a time.
+    fn returns(machine: &mut Machine<'_, Self>, thread: u32, plan: &Plan<Self::Effect>, end: i64);
+
+    /// A thread has acquired a lock that it waited for.
+    fn waited(machine: &mut Machine<'_, Self>, thread: u32, wait: &Wait, kind: Kind);
+
+    /// An operation has completed.
+    fn completed(machine: &mut Machine<'_, Self>, op: &Op);
+
+    /// An operation that an event waits for has completed.
+    fn passed(_: &mut Machine<'_, Self>, _event: u32) {}
+
+    /// A part of a kernel begins at a time. Returns whether the part, if contexts take no turns and so there is one, waits for other
+    /// kernels.
+    fn kernel_begins(_: &mut Machine<'_, Self>, _: &Op, _: Option<Part>, _time: i64) -> bool {
+        false
+    }
+
+    /// A thread's time for a signal is over.
+    fn times_out(_: &mut Machine<'_, Self>, _thread: u32, _signal: u32) {}
+
+    /// Threads that wait behind a call go on.
+    fn lets_go_on(_: &mut Machine<'_, Self>, _call: u32) {}
+
+    /// Nothing happens any more, and threads wait. Returns whether one was made to go on.
+    fn gives_up(_: &mut Machine<'_, Self>) -> bool {
+        false
+    }
+}
+
 /// A run.
-pub(crate) struct Machine<'a> {
+pub(crate) struct Machine<'a, P> {
     pub workload: &'a Workload,
     pub model: &'a Model,
-    pub program: Program,
+    pub layout: Layout,
     pub options: Options,
+    pub program: P,
     pub now: i64,
     pub chance: Chance,
     pub events: Queue,
@@ -34,227 +111,104 @@ pub(crate) struct Machine<'a> {
     /// Hardware queues of kernels, those of a context together; before Hyper-Q, one per stream.
     pub queues: Vec<HardwareQueue>,
     pub devices: Vec<Device>,
-    pub buffers: Vec<Buffer>,
-    /// The operations that each event waits for.
-    pub marks: Vec<Vec<OpRef>>,
-    /// When each event completed last.
-    pub passed: Vec<i64>,
-    /// The last capture of each graph.
-    pub graphs: Vec<u32>,
-    /// Threads at each barrier.
-    pub meeting: Vec<Vec<u32>>,
-    /// When the lock of each process will be free, after all threads that wait for it now.
-    pub free_at: Vec<i64>,
     /// Locks, each kind by context; of the last kind all contexts use the first one's.
     pub locks: Vec<Lock>,
-    pub record: Recorder,
     /// Delays of operations and their causes, if that was requested.
     pub observer: Option<Observer>,
-    /// The state of recorded steps.
-    pub replay: Option<Replay<'a>>,
-    /// Signals that threads wait for.
-    pub signals: Vec<Signal>,
     /// Buffer for what the release of a lock leads to.
-    pub after_release: Vec<crate::locks::Next>,
+    pub after_release: Vec<Next>,
     /// Threads that use or wait for a processor.
     pub awake: u32,
     /// Executed steps, calls included, and operations of graphs.
     pub made: u64,
-    /// Threads that are not ready for the release.
-    pub preparing: usize,
-    /// Threads that others wait for while they repeat their bodies.
-    pub leading: usize,
     pub error: Option<Error>,
 }
 
-/// Results of a run.
-pub(crate) struct Ran {
-    pub outcome: Outcome,
-    pub trace: Option<Trace>,
-    /// Of each operation of the trace, if that was requested.
-    pub delays: Vec<Delays>,
-    /// Of recorded steps.
-    pub replayed: Replayed,
-}
-
-/// A stream.
-pub(crate) struct Stream {
-    pub queue: u32,
-    /// Its last operation.
-    pub last: OpRef,
-    /// Other operations that its next operation waits for.
-    pub awaited: Vec<OpRef>,
-    /// Incomplete launches.
-    pub pending: u32,
-    /// Threads whose launches wait because it is full.
-    pub blocked: VecDeque<u32>,
-    /// Pageable copies in it that hold their context's lock.
-    pub staging: u32,
-    /// Whether calls need their context's lock exclusively to enqueue into it.
-    pub exclusive: bool,
-}
-
-/// A context.
-#[derive(Default)]
-pub(crate) struct Context {
-    /// Its streams.
-    pub streams: Vec<u32>,
-    /// Operations of streams that were destroyed before these completed.
-    pub left: Vec<OpRef>,
-    /// Number of streams created so far: they get hardware queues in turn.
-    pub created: u32,
-    /// Loaded kernels, one bit each.
-    pub loaded: u32,
-    /// Its device memory.
-    pub blocks: Blocks,
-}
-
-/// The blocks of device memory that a context's small buffers share, estimated from their sizes.
-#[derive(Default)]
-pub(crate) struct Blocks {
-    /// Number of calls.
-    count: u64,
-    /// Bytes of the small buffers.
-    used: u64,
-}
-
-impl Blocks {
-    /// The size of a block of device memory, bytes.
-    const SIZE: u64 = 2 << 20;
-
-    /// Blocks to allocate for a buffer.
-    pub(crate) fn take(&mut self, bytes: u64) -> u64 {
-        if bytes >= Self::SIZE {
-            return bytes.div_ceil(Self::SIZE);
-        }
-        self.used += bytes;
-        let new = self.used.div_ceil(Self::SIZE).saturating_sub(self.count);
-        self.count += new;
-        new
-    }
-
-    /// Blocks to free with a buffer.
-    pub(crate) fn give_back(&mut self, bytes: u64) -> u64 {
-        if bytes >= Self::SIZE {
-            return bytes.div_ceil(Self::SIZE);
-        }
-        self.used -= bytes;
-        let old = self.count - self.used.div_ceil(Self::SIZE);
-        self.count -= old;
-        old
-    }
-}
-
-/// A hardware queue. Its kernels start in order: each waits for the start of the one before it, whatever their streams. On an H100, kernels
-/// that a thread launched into 40 streams ran at the same time through one queue, and of chains, the first kernel of each ran beside the
-/// last one of the chain before it. Threads launch many kernels in a row, which they do not here: rounds of 2, 4, 8 and 16 threads in one
-/// queue took 1.9, 3.8, 7.7 and 15.3 times as long as those of one thread. So a kernel waits for the end of one that another thread launched.
-#[derive(Default)]
-pub(crate) struct HardwareQueue {
-    /// The last kernel in it, and the thread that launched it; none of recorded steps.
-    pub last: OpRef,
-    pub by: Option<u32>,
-    /// Whether the next one, which is being launched, only waits for the start of the last one.
-    pub in_order: bool,
-    /// Incomplete kernels in it.
-    pub kernels: u32,
-    /// The stream that was last launched into it, of recorded programs.
-    pub stream: Option<u32>,
-}
-
-/// A buffer.
-#[derive(Clone, Copy, Default)]
-pub(crate) struct Buffer {
-    /// Whether host memory was touched.
-    pub touched: bool,
-    /// Whether host memory was page-locked.
-    pub pinned: bool,
-    /// Allocated device memory, bytes.
-    pub reserved: u64,
-}
-
-impl<'a> Machine<'a> {
+impl<'a, P: Program> Machine<'a, P> {
     pub(crate) fn new(
         workload: &'a Workload,
         model: &'a Model,
-        program: Program,
+        layout: Layout,
+        program: P,
         options: Options,
-    ) -> Machine<'a> {
+    ) -> Machine<'a, P> {
         let hyper_q = model.device.order == Order::Ready;
         let queues = match hyper_q {
-            true => program.contexts.len() * program.connections as usize,
-            false => program.streams.len(),
+            true => layout.contexts.len() * layout.connections as usize,
+            false => layout.streams.len(),
         };
-        let stream = |(row, plan): (usize, &crate::plan::StreamPlan)| Stream {
-            queue: if hyper_q { plan.context * program.connections } else { row as u32 },
-            last: OpRef::DONE,
-            awaited: Vec::new(),
-            pending: 0,
-            blocked: VecDeque::new(),
-            staging: 0,
-            exclusive: false,
+        let stream = |(row, plan): (usize, &crate::plan::StreamPlan)| {
+            Stream::new(if hyper_q { plan.context * layout.connections } else { row as u32 })
         };
-        let mut contexts: Vec<Context> = program.contexts.iter().map(|_| Context::default()).collect();
-        for (row, stream) in program.streams.iter().enumerate() {
+        let mut contexts: Vec<Context> = layout.contexts.iter().map(|_| Context::default()).collect();
+        for (row, stream) in layout.streams.iter().enumerate() {
             contexts[stream.context as usize].streams.push(row as u32);
         }
-        let (rules, count) = (&model.locks, program.contexts.len());
+        let (rules, count) = (&model.locks, contexts.len());
         let lock = |row: usize| {
             Lock::new(match Kind::of_row(row as u32, count as u32) {
                 Kind::Launch => &rules.mutex,
                 Kind::CopyIn | Kind::CopyOut => rules.copies.as_ref().unwrap_or(&rules.context),
                 Kind::Memory => rules.memory.as_ref().unwrap_or(&rules.context),
-                _ => &rules.context,
+                Kind::Context => &rules.context,
             })
         };
-        let buffer = |plan: &BufferPlan| Buffer { touched: plan.touched, ..Buffer::default() };
-        let leading = |repeat: Repeat| repeat != Repeat::WhileOthers;
+        let threads =
+            (0..).zip(&workload.processes).flat_map(|(process, of)| of.threads.iter().map(move |_| process));
         Machine {
             workload,
             model,
             options,
+            program,
             now: 0,
             chance: Chance::new(model.seed),
             events: Queue::default(),
-            threads: program.threads.iter().map(|_| HostThread::new()).collect(),
+            threads: threads.map(HostThread::new).collect(),
             ops: Ops::new(),
-            streams: program.streams.iter().enumerate().map(stream).collect(),
+            streams: layout.streams.iter().enumerate().map(stream).collect(),
             contexts,
             queues: (0..queues).map(|_| HardwareQueue::default()).collect(),
-            devices: program.groups.iter().map(|groups| Device::new(model, *groups)).collect(),
-            buffers: program.buffers.iter().map(buffer).collect(),
-            marks: vec![Vec::new(); program.events],
-            passed: vec![0; program.events],
-            graphs: vec![NONE; program.graphs],
-            meeting: vec![Vec::new(); workload.barriers.len()],
-            free_at: vec![0; workload.processes.len()],
+            devices: layout.groups.iter().map(|groups| Device::new(model, *groups)).collect(),
             locks: (0..Kind::COUNT * count).map(lock).collect(),
-            record: Recorder::new(options),
             observer: None,
-            replay: None,
-            signals: vec![Signal::default(); program.signals],
             after_release: Vec::new(),
             awake: 0,
             made: 0,
-            preparing: program.threads.len(),
-            leading: program.threads.iter().filter(|thread| leading(thread.repeat)).count(),
             error: None,
-            program,
+            layout,
         }
     }
 
-    /// Also keeps what delays operations.
-    pub(crate) fn observed(mut self) -> Machine<'a> {
-        self.observer = Some(Observer::default());
-        self
+    /// When each context is created: each process creates its own, one after the other, before its threads start.
+    pub(crate) fn creations(&self) -> Vec<(i64, i64)> {
+        let rule = &self.model.calls.context_create;
+        let cost = rule.before_ns + rule.held_ns + rule.after_ns;
+        let mut ready = vec![0; self.workload.processes.len()];
+        let creation = |context: &crate::plan::ContextPlan| {
+            let ready = &mut ready[context.process as usize];
+            *ready += cost;
+            (*ready - cost, *ready)
+        };
+        self.layout.contexts.iter().map(creation).collect()
     }
 
-    /// Runs to the end.
-    pub(crate) fn run(mut self) -> Result<Ran, Error> {
-        self.create_contexts();
+    /// When the contexts of each thread's process exist.
+    pub(crate) fn starts(&self) -> Vec<i64> {
+        let mut ready = vec![0; self.workload.processes.len()];
+        for (context, (_, end)) in self.layout.contexts.iter().zip(self.creations()) {
+            ready[context.process as usize] = end;
+        }
+        self.threads.iter().map(|thread| ready[thread.process as usize]).collect()
+    }
+
+    /// Runs to the end, each thread from a time on.
+    pub(crate) fn run(&mut self, starts: &[i64]) -> Result<(), Error> {
+        for (row, start) in (0..).zip(starts) {
+            self.events.plan(*start, Event::Resume(row));
+        }
         loop {
             let Some((time, event)) = self.events.take() else {
-                if self.gives_up() {
+                if P::gives_up(self) {
                     continue;
                 }
                 break;
@@ -268,53 +222,22 @@ impl<'a> Machine<'a> {
                 return Err(error);
             }
         }
-        if self.threads.iter().any(|thread| thread.stage != Stage::Finished) {
-            return Err(self.deadlock());
-        }
-        let outcome = Outcome { threads: self.threads.iter_mut().map(HostThread::outcome).collect() };
-        let mut trace = None;
-        let mut delays = Vec::new();
-        if self.options.trace {
-            let (made, serials) = self.record.trace(self.workload, self.model, &self.program);
-            delays = self
-                .observer
-                .map(|observer| observer.delays(self.model, &made, &serials))
-                .unwrap_or_default();
-            trace = Some(made);
-        }
-        Ok(Ran {
-            outcome,
-            trace,
-            delays,
-            replayed: self.replay.map(|replay| replay.replayed).unwrap_or_default(),
-        })
-    }
-
-    /// Each process creates its contexts, one after the other, before its threads start.
-    fn create_contexts(&mut self) {
-        let rule = &self.model.calls.context_create;
-        let cost = rule.before_ns + rule.held_ns + rule.after_ns;
-        let mut ready = vec![0; self.workload.processes.len()];
-        for context in &self.program.contexts {
-            let ready = &mut ready[context.process as usize];
-            self.record.context(context, *ready, *ready + cost);
-            *ready += cost;
-        }
-        for (row, thread) in self.program.threads.iter().enumerate() {
-            self.events.plan(ready[thread.process as usize], Event::Resume(row as u32));
+        match self.threads.iter().all(|thread| thread.stage == Stage::Finished) {
+            true => Ok(()),
+            false => Err(self.deadlock()),
         }
     }
 
     fn happen(&mut self, event: Event) {
         match event {
             Event::Resume(thread) => self.resume(thread),
-            Event::GivesUp { thread, signal } => self.stops_waiting(thread, signal),
+            Event::TimesOut { thread, signal } => P::times_out(self, thread, signal),
             Event::Want(thread) => self.want(thread),
             Event::Granted(thread) => self.granted(thread),
             Event::Woken(thread) => self.woken(thread),
             Event::Held(thread) => self.held(thread),
             Event::Noticed(thread) => self.noticed(thread),
-            Event::LetsGoOn(number) => self.lets_go_on(number),
+            Event::LetsGoOn(call) => P::lets_go_on(self, call),
             Event::Ready(op) => self.ready(op),
             Event::Copied { device, engine } => self.copied(device, engine),
             Event::Ran { op, slots, generation } => self.ran(op, slots, generation),
@@ -323,15 +246,24 @@ impl<'a> Machine<'a> {
         }
     }
 
+    /// Counts steps. Returns whether the limit allows them.
+    pub(crate) fn make(&mut self, steps: usize) -> bool {
+        self.made += steps as u64;
+        let too_long = self.made > self.options.most_calls;
+        if too_long {
+            self.error = Some(Error::TooLong { most: self.options.most_calls });
+        }
+        !too_long
+    }
+
     fn deadlock(&self) -> Error {
-        let stuck = |(row, thread): (usize, &HostThread)| {
+        let stuck = |(row, thread): (u32, &HostThread)| {
             (thread.stage != Stage::Finished).then(|| {
-                let plan = &self.program.threads[row];
-                let process = &self.workload.processes[plan.process as usize];
-                format!("{} of {} {}", self.name_of(row as u32), process.name, self.awaits(thread, plan))
+                let (thread, process) = self.names_of(row);
+                format!("{thread} of {process} {}", self.awaits(row))
             })
         };
-        let mut waiting: Vec<String> = self.threads.iter().enumerate().filter_map(stuck).collect();
+        let mut waiting: Vec<String> = (0..).zip(&self.threads).filter_map(stuck).collect();
         let more = waiting.len().saturating_sub(4);
         waiting.truncate(4);
         if more > 0 {
@@ -341,66 +273,23 @@ impl<'a> Machine<'a> {
     }
 
     /// Describes the wait of a thread that never continues.
-    fn awaits(&self, thread: &HostThread, plan: &crate::plan::ThreadPlan) -> String {
-        match (thread.stage, plan.steps.get(thread.at as usize)) {
-            (Stage::Meeting, Some(Step::Meet { barrier })) => {
-                let came = self.meeting[*barrier as usize].len();
-                let barrier = &self.workload.barriers[*barrier as usize];
-                format!("waits at {}, where {came} of {} threads are", barrier.name, barrier.parties)
+    fn awaits(&self, row: u32) -> String {
+        let thread = &self.threads[row as usize];
+        match (thread.stage, thread.wait) {
+            (Stage::Between, _) => P::waits_for_others(self, row),
+            (Stage::Calling, Some(wait)) => {
+                format!("waits for a lock that {} holds", self.names_of(wait.holder.thread).0)
             }
-            (Stage::Prepared, _) => "waits to be released".to_owned(),
-            (Stage::Awaiting, _) => "waits for another thread".to_owned(),
-            (Stage::Calling, _) => match thread.wait {
-                Some(wait) => format!("waits for a lock that {} holds", self.name_of(wait.holder.thread)),
-                None => "waits for the device".to_owned(),
-            },
+            (Stage::Calling, None) => "waits for the device".to_owned(),
             _ => "waits for room in a stream".to_owned(),
         }
     }
 
-    fn name_of(&self, thread: u32) -> &str {
-        let plan = &self.program.threads[thread as usize];
-        let first = self.program.threads.partition_point(|thread| thread.process < plan.process);
-        &self.workload.processes[plan.process as usize].threads[thread as usize - first].name
-    }
-
     /// A thread's name and its process's.
     pub(crate) fn names_of(&self, thread: u32) -> (String, String) {
-        let plan = &self.program.threads[thread as usize];
-        let process = &self.workload.processes[plan.process as usize];
-        (self.name_of(thread).to_owned(), process.name.clone())
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn small_buffers_share_blocks() {
-        const MIB: u64 = 1 << 20;
-        let mut blocks = Blocks::default();
-        let taken = [MIB, MIB, MIB / 2, 64 * MIB].map(|bytes| blocks.take(bytes));
-        assert_eq!(taken, [1, 0, 1, 32]);
-        let given_back = [64 * MIB, MIB, MIB, MIB / 2].map(|bytes| blocks.give_back(bytes));
-        assert_eq!(given_back, [32, 1, 0, 1]);
-    }
-
-    /// [`Workload::check`] refuses this workload. If it misses one, the run ends with the threads that wait.
-    #[test]
-    fn a_deadlock_is_reported() {
-        let mut workload = Workload::new("stuck");
-        let [one, other] = ["one", "other"].map(|name| workload.barrier(name, 2));
-        let process = workload.process("main");
-        let context = process.primary(0);
-        process.thread("A", context).body().meet(one).meet(other);
-        process.thread("B", context).body().meet(other).meet(one);
-        let model = Model::load("h200").unwrap();
-        let program = crate::program::compile(&workload, &model).unwrap();
-        let error = Machine::new(&workload, &model, program, Options::default()).run().err().unwrap();
-        let waiting = "A of main waits at one, where 1 of 2 threads are; B of main waits at other, where 1 of 2 threads are";
-        // Both meet as soon as there is a context.
-        let at_ms = model.calls.context_create.held_ns / 1_000_000;
-        assert_eq!(error, Error::Deadlock { at_ms, waiting: waiting.to_owned() });
+        let process = self.threads[thread as usize].process;
+        let first = self.threads.partition_point(|thread| thread.process < process);
+        let process = &self.workload.processes[process as usize];
+        (process.threads[thread as usize - first].name.clone(), process.name.clone())
     }
 }

@@ -1,6 +1,7 @@
 //! Calls into CUDA's runtime and driver.
 
-use super::{cbid, times};
+use super::cbid;
+use super::times::times;
 use crate::Problem;
 use crate::sqlite::{Builder, result};
 use rustc_hash::FxHashMap;

@@ -1,6 +1,6 @@
 //! Host time that the program marked (NVTX) or the tracer and the driver used.
 
-use super::{TIMES, times};
+use super::times::{TIMES, times};
 use crate::Problem;
 use crate::overhead::cupti;
 use crate::sqlite::{Builder, Value};

@@ -10,11 +10,12 @@ mod host;
 mod ops;
 #[cfg(test)]
 mod tests;
+mod times;
 
 use crate::importer::{self, Fit, Form, Importer, Input, Seen};
-use crate::sqlite::{self, Builder, Fault, Source, Value, interval};
+use crate::sqlite::{self, Builder, Source, Value};
 use crate::{Problem, source};
-use trace::{Ns, Trace};
+use trace::Trace;
 
 pub(crate) static IMPORTER: Importer = Importer { forms: FORMS, sniff, read };
 
@@ -97,15 +98,4 @@ fn meta(rows: &mut Builder<'_>) -> Result<(), Problem> {
     };
     rows.source.scan(table, [column], read)?.ignore();
     Ok(())
-}
-
-/// Valid times, ns: unsigned and since the Unix epoch; beyond the end, later arithmetic could overflow.
-const TIMES: std::ops::Range<Ns> = 0..1 << 61;
-
-/// The start and end of a record, ns; CUPTI writes two zeros if it could not measure them.
-fn times(start: Value, end: Value) -> Result<(Ns, Ns), Fault> {
-    match interval(start, end, &TIMES)? {
-        (0, 0) => Err("no times recorded".into()),
-        times => Ok(times),
-    }
 }

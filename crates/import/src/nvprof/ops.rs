@@ -1,6 +1,6 @@
 //! GPU operations (copies, fills, kernels) and synchronizations.
 
-use super::times;
+use super::times::times;
 use crate::sqlite::{Builder, Fault, Schema, Value};
 use crate::{Problem, cupti};
 use rustc_hash::FxHashMap;

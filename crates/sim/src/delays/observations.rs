@@ -1,22 +1,21 @@
 //! Observations of the machine while it runs.
 
 use super::{Room, Seen};
-use crate::machine::Machine;
-use crate::ops::OpRef;
-use crate::plan::What;
+use crate::device::OpRef;
+use crate::machine::{Machine, Program};
 use workload::StreamKind;
 
-impl Machine<'_> {
+impl<P: Program> Machine<'_, P> {
     /// Keeps what a new operation must wait for; `new` is not in its stream yet.
     pub(crate) fn observe_issue(&mut self, new: OpRef) {
         let op = &self.ops.rows[new.row as usize];
         let open = |before: OpRef| self.ops.is_open(before).then_some(before.serial);
         let stream = &self.streams[op.stream as usize];
-        let plan = self.program.streams[op.stream as usize];
+        let plan = self.layout.streams[op.stream as usize];
         let mut depends: Vec<u32> = stream.awaited.iter().filter_map(|mark| open(*mark)).collect();
         let context = &self.contexts[plan.context as usize];
-        let default = self.program.contexts[plan.context as usize].default_stream;
-        let blocking = |stream: &u32| self.program.streams[*stream as usize].kind == StreamKind::Blocking;
+        let default = self.layout.contexts[plan.context as usize].default_stream;
+        let blocking = |stream: &u32| self.layout.streams[*stream as usize].kind == StreamKind::Blocking;
         let last = |stream: u32| open(self.streams[stream as usize].last);
         match plan.kind {
             StreamKind::NonBlocking => {}
@@ -26,7 +25,7 @@ impl Machine<'_> {
                 depends.extend(others.filter_map(last));
             }
         }
-        let is_launch = matches!(op.what, What::Kernel { node: 0, .. });
+        let is_launch = op.plan.is_launched();
         let queue = &self.queues[op.queue as usize];
         let seen = Seen {
             device: op.device,

@@ -1,13 +1,14 @@
 //! The hardware queues of recorded kernels.
 
-use super::replay::Pools;
+use super::replay::{Pools, Replay};
 use super::{Queue, Recorded};
-use crate::machine::{HardwareQueue, Machine};
-use crate::ops::{Op, OpRef};
+use crate::device::{HardwareQueue, Op, OpRef};
+use crate::machine::Machine;
 use std::ops::Range;
 
 /// Gives each stream its hardware queue, or queues to choose from.
-pub(super) fn create(machine: &mut Machine<'_>, recorded: &Recorded, streams: u32) -> Pools {
+pub(super) fn create(machine: &mut Machine<'_, Replay<'_>>, recorded: &Recorded) -> Pools {
+    let streams = machine.streams.len() as u32;
     let (mut count, mut pools) = (2 * streams, Pools::default());
     for stream in 0..streams {
         let queue = recorded.queues.get(stream as usize).copied().flatten();
@@ -34,11 +35,11 @@ fn own_queue(stream: u32, streams: u32) -> u32 {
     streams + stream
 }
 
-impl Machine<'_> {
+impl Machine<'_, Replay<'_>> {
     /// A launched kernel enters the hardware queue of its stream, or if `alone` none that others enter. Several queues are a cache of streams:
     /// a stream stays in its queue until another one is launched into it.
     pub(super) fn enter_recorded_queue(&mut self, op: Op, alone: bool) -> Op {
-        let Some(replay) = &self.replay else { return op };
+        let replay = &self.program;
         let queue = replay.recorded.queues.get(op.stream as usize).copied().flatten();
         let pool = queue.and_then(|queue| replay.pools.get(&queue.number)).cloned();
         let streams = self.streams.len() as u32;

@@ -1,22 +1,16 @@
-//! Devices: hardware queues hand operations to engines, engines run them, contexts take turns.
+//! Engines, which run operations, and contexts that take turns.
 
-use crate::device::{COMPUTE, Device, Part};
+use super::{COMPUTE, Op, OpRef, Ops, Part, Turn, Waits};
 use crate::events::Event;
-use crate::machine::Machine;
-use crate::meetings::Waiting;
-use crate::ops::{Op, OpRef, Ops, Waits};
-use crate::plan::{NONE, What};
+use crate::machine::{Machine, Program};
+use crate::plan::{NONE, OpPlan};
 use crate::{Error, Order};
 use workload::StreamKind;
 
 /// The most operations in flight, of about 150 bytes each; a graph has at most half of them.
 const MOST_OPEN: usize = 2_000_000;
 
-impl Machine<'_> {
-    fn device(&mut self, device: u32) -> &mut Device {
-        &mut self.devices[device as usize]
-    }
-
+impl<P: Program> Machine<'_, P> {
     /// Issues an operation to its stream. It starts when everything that it waits for has completed.
     pub(crate) fn enqueue(&mut self, op: Op) -> OpRef {
         let earliest = self.now + op.earliest;
@@ -30,7 +24,7 @@ impl Machine<'_> {
         }
         let mut awaited = self.await_streams(op.stream, new.row);
         self.streams[op.stream as usize].last = new;
-        if matches!(op.what, What::Kernel { node: 0, .. }) {
+        if op.plan.is_launched() {
             // Copies and graphs have their own queues and never wait for another stream's kernels: 32 threads with one graph
             // each are as fast with 16 connections as with 32.
             let queue = &mut self.queues[op.queue as usize];
@@ -56,17 +50,17 @@ impl Machine<'_> {
         while let Some(mark) = self.streams[stream as usize].awaited.pop() {
             awaited += self.await_op_in(mark, row);
         }
-        let plan = self.program.streams[stream as usize];
+        let plan = self.layout.streams[stream as usize];
         match plan.kind {
             StreamKind::NonBlocking => {}
             StreamKind::Blocking => {
-                let default = self.program.contexts[plan.context as usize].default_stream;
+                let default = self.layout.contexts[plan.context as usize].default_stream;
                 awaited += self.await_op_in(self.streams[default as usize].last, row);
             }
             StreamKind::Default => {
                 for at in 0..self.contexts[plan.context as usize].streams.len() {
                     let other = self.contexts[plan.context as usize].streams[at] as usize;
-                    if self.program.streams[other].kind == StreamKind::Blocking {
+                    if self.layout.streams[other].kind == StreamKind::Blocking {
                         awaited += self.await_op_in(self.streams[other].last, row);
                     }
                 }
@@ -147,10 +141,10 @@ impl Machine<'_> {
         let rule = &self.model.device;
         let op = &self.ops.rows[row as usize];
         let device = &mut self.devices[op.device as usize];
-        match op.what {
+        match op.plan {
             _ if op.gap >= 0 => self.now,
-            What::Kernel { node: 2.., .. } => self.now + rule.graph_gap_ns,
-            What::Kernel { node: 1, .. } => self.now + rule.gap_ns,
+            OpPlan::Kernel { node: 2.., .. } => self.now + rule.graph_gap_ns,
+            OpPlan::Kernel { node: 1, .. } => self.now + rule.gap_ns,
             _ => {
                 let issued = self.now.max(device.next_issue);
                 let others = i64::from(device.groups[op.group as usize].queues.saturating_sub(1));
@@ -213,16 +207,16 @@ impl Machine<'_> {
         op.slots -= slots;
         op.parts += 1;
         group.room -= slots;
-        let (whole, part) = (op.slots == 0, Waiting { op: row, slots, generation: op.generation });
-        let (work, time) = (op.work, start + op.ns);
+        let (whole, part) = (op.slots == 0, Part { op: row, slots, generation: op.generation });
+        let (op, time) = (*op, start + op.ns);
         if whole {
             group.queue.pop_front();
         }
         if turns {
-            group.parts.push(Part { op: row, slots, time });
+            group.parts.push(Turn { op: row, slots, time });
         }
         // A kernel that can be suspended, since contexts take turns on its device, has its own time.
-        if !self.meets((!turns).then_some(part), work, start) {
+        if !P::kernel_begins(self, &op, (!turns).then_some(part), start) {
             self.events.plan(time, Event::Ran { op: row, slots, generation: part.generation });
         }
         self.observe(row, |seen, now| seen.taken = seen.taken.min(now));
@@ -319,7 +313,7 @@ impl Machine<'_> {
             op.generation = serial;
             // The remaining time, except of kernels that end by the clock.
             let time = if op.clocked { part.time } else { part.time - self.now };
-            group.suspended.push(Part { time, ..part });
+            group.suspended.push(Turn { time, ..part });
         }
         self.switch(device, next);
         self.observe_room(device);
@@ -332,11 +326,11 @@ impl Machine<'_> {
         state.active = group;
         state.turn_began = self.now;
         let group = &mut state.groups[group as usize];
-        for Part { op, slots, time } in group.suspended.drain(..) {
+        for Turn { op, slots, time } in group.suspended.drain(..) {
             let Op { clocked, generation, .. } = self.ops.rows[op as usize];
             let time = if clocked { time.max(self.now) } else { self.now + time };
             self.events.plan(time, Event::Ran { op, slots, generation });
-            group.parts.push(Part { op, slots, time });
+            group.parts.push(Turn { op, slots, time });
         }
         self.start_kernels(device);
     }
@@ -344,17 +338,16 @@ impl Machine<'_> {
     /// An operation has completed: whatever waits for it continues.
     fn complete(&mut self, row: u32) {
         let op = self.ops.rows[row as usize];
-        self.record.op(&op, self.now);
-        self.keep_work(&op);
+        P::completed(self, &op);
         self.observe(row, |seen, now| seen.completed = now);
-        if matches!(op.what, What::Kernel { node: 0, .. }) {
+        if op.plan.is_launched() {
             self.leave_queue(&op);
         }
         let mut waiting = self.ops.done(row);
         while let Some(waits) = self.ops.next_waiting(&mut waiting) {
             match waits {
                 Waits::Thread(thread) => self.arrived(thread),
-                Waits::Event(event) => self.passed[event as usize] = self.now,
+                Waits::Event(event) => P::passed(self, event),
                 Waits::Op(next) => self.come_nearer(next, &op),
             }
         }
@@ -374,20 +367,6 @@ impl Machine<'_> {
                 true => self.events.plan(op.earliest, Event::Ready(row)),
                 false => self.ready(row),
             }
-        }
-    }
-
-    /// A launched kernel leaves room in its stream.
-    fn leave_queue(&mut self, op: &Op) {
-        let queue = &mut self.queues[op.queue as usize];
-        queue.kernels -= 1;
-        if queue.kernels == 0 {
-            self.devices[op.device as usize].groups[op.group as usize].queues -= 1;
-        }
-        let stream = &mut self.streams[op.stream as usize];
-        stream.pending -= 1;
-        if let Some(thread) = stream.blocked.pop_front() {
-            self.events.plan(self.now, Event::Want(thread));
         }
     }
 }

@@ -1,10 +1,10 @@
 //! Records what happens in a run and makes a Trace of it.
 
-use crate::functions::Function;
-use crate::locks::Holder;
-use crate::ops::Op;
-use crate::plan::{Act, ContextPlan, NONE, Program, What};
-use crate::thread::Wait;
+use super::functions::Function;
+use super::plan::{Act, KernelPlan};
+use crate::device::{Holder, Op};
+use crate::host::Wait;
+use crate::plan::{ContextPlan, Layout, NONE, OpPlan};
 use crate::{Model, Options};
 use trace::{
     Api, CallId, ContextId, DeviceId, LockKind, LockLayer, LockMode, MemoryKind, Meta, OpKind, ProcessId,
@@ -19,7 +19,7 @@ const DEFAULT_STREAM: i64 = 7;
 const FIRST_STREAM: i64 = 13;
 
 /// The records so far; none if no trace was requested.
-pub(crate) struct Recorder {
+pub(super) struct Recorder {
     options: Options,
     calls: Vec<Call>,
     ops: Vec<DoneOp>,
@@ -41,14 +41,14 @@ struct Call {
 struct DoneOp {
     start: i64,
     end: i64,
-    what: What,
+    plan: OpPlan,
     stream: u32,
     call: u32,
     serial: u32,
 }
 
 impl Recorder {
-    pub(crate) fn new(options: Options) -> Recorder {
+    pub(super) fn new(options: Options) -> Recorder {
         Recorder {
             options,
             calls: Vec::new(),
@@ -75,7 +75,7 @@ impl Recorder {
     }
 
     /// A process has created a context.
-    pub(crate) fn context(&mut self, context: &ContextPlan, start: i64, end: i64) {
+    pub(super) fn context(&mut self, context: &ContextPlan, start: i64, end: i64) {
         if self.keeps() {
             let name = if context.primary { Function::PrimaryRetain } else { Function::ContextCreate };
             self.calls.push(Call { start, end, thread: context.process, starts: true, name });
@@ -83,7 +83,7 @@ impl Recorder {
     }
 
     /// A call begins. Returns its row.
-    pub(crate) fn call(&mut self, thread: u32, name: Function, start: i64) -> u32 {
+    pub(super) fn call(&mut self, thread: u32, name: Function, start: i64) -> u32 {
         if !self.keeps() {
             return NONE;
         }
@@ -91,26 +91,25 @@ impl Recorder {
         self.calls.len() as u32 - 1
     }
 
-    pub(crate) fn returned(&mut self, call: u32, end: i64) {
+    pub(super) fn returned(&mut self, call: u32, end: i64) {
         if let Some(call) = self.calls.get_mut(call as usize) {
             call.end = end;
         }
     }
 
-    pub(crate) fn op(&mut self, op: &Op, end: i64) {
+    pub(super) fn op(&mut self, op: &Op, end: i64) {
         if self.keeps() {
-            let &Op { what, stream, call, serial, begin: start, .. } = op;
-            self.ops.push(DoneOp { start, end, what, stream, call, serial });
+            let &Op { plan, stream, call, serial, begin: start, .. } = op;
+            self.ops.push(DoneOp { start, end, plan, stream, call, serial });
         }
     }
 
     /// A thread has acquired a lock that it waited for.
-    pub(crate) fn wait(
+    pub(super) fn wait(
         &mut self,
-        thread: u32,
+        (thread, call): (u32, u32),
         wait: &Wait,
         end: i64,
-        call: u32,
         releaser: Option<Holder>,
         mutex: bool,
     ) {
@@ -140,7 +139,7 @@ impl Recorder {
     }
 
     /// A call has returned; records its synchronization, if it is one.
-    pub(crate) fn synchronized(&mut self, act: &Act, start: i64, end: i64, call: u32, program: &Program) {
+    pub(super) fn synchronized(&mut self, act: &Act, (start, end): (i64, i64), call: u32, process: u32) {
         let (kind, stream, event) = match *act {
             Act::SynchronizeEvent { event } => (SyncKind::Event, NONE, event),
             Act::SynchronizeStream { stream } => (SyncKind::Stream, stream, NONE),
@@ -151,12 +150,11 @@ impl Recorder {
         if call == NONE || !self.keeps() {
             return;
         }
-        let thread = self.calls[call as usize].thread;
         self.syncs.push(trace::Sync {
             start,
             end,
             kind,
-            process: ProcessId::new(program.threads[thread as usize].process as usize),
+            process: ProcessId::new(process as usize),
             stream: if stream == NONE { StreamId::NONE } else { StreamId::new(stream as usize) },
             event: if event == NONE { 0 } else { i64::from(event) + 1 },
             correlation: 0,
@@ -165,24 +163,25 @@ impl Recorder {
     }
 
     /// A thread has done its bodies.
-    pub(crate) fn body(&mut self, thread: u32, start: i64, end: i64) {
+    pub(super) fn body(&mut self, thread: u32, start: i64, end: i64) {
         if self.options.trace {
             self.bodies.push((thread, start, end));
         }
     }
 
     /// Makes the trace. Returns it with the serial number of each of its operations.
-    pub(crate) fn trace(
-        &mut self,
+    pub(super) fn trace(
+        mut self,
         workload: &Workload,
         model: &Model,
-        program: &Program,
+        layout: &Layout,
+        kernels: &[KernelPlan],
     ) -> (Trace, Vec<u32>) {
         let mut trace = Trace { meta: self.meta(workload, model), ..Trace::default() };
-        add_places(&mut trace, workload, model, program);
-        let order = self.add_calls(&mut trace, program);
+        let threads = add_places(&mut trace, workload, model, layout);
+        let order = self.add_calls(&mut trace, threads);
         let row = |call: CallId| call.some().map_or(CallId::NONE, |call| order[call.index()]);
-        let serials = self.add_ops(&mut trace, program, &row);
+        let serials = self.add_ops(&mut trace, kernels, &row);
         let library = trace.strings.intern(LIBRARY);
         self.waits.sort_by_key(|wait| (wait.start, wait.end, wait.thread));
         for wait in self.waits.drain(..) {
@@ -224,7 +223,7 @@ impl Recorder {
     }
 
     /// Adds the calls in order of their start. Returns the row of each.
-    fn add_calls(&mut self, trace: &mut Trace, program: &Program) -> Vec<CallId> {
+    fn add_calls(&mut self, trace: &mut Trace, threads: usize) -> Vec<CallId> {
         let mut rows: Vec<u32> = (0..self.calls.len() as u32).collect();
         rows.sort_by_key(|row| {
             let call = &self.calls[*row as usize];
@@ -234,7 +233,7 @@ impl Recorder {
         let mut order = vec![CallId::NONE; rows.len()];
         for row in rows {
             let call = &self.calls[row as usize];
-            let thread = call.thread as usize + if call.starts { program.threads.len() } else { 0 };
+            let thread = call.thread as usize + if call.starts { threads } else { 0 };
             order[row as usize] = trace.calls.push(trace::Call {
                 start: call.start,
                 end: call.end,
@@ -249,11 +248,15 @@ impl Recorder {
     }
 
     /// Adds the operations in order of their start. Returns their serial numbers.
-    fn add_ops(&mut self, trace: &mut Trace, program: &Program, row: &impl Fn(CallId) -> CallId) -> Vec<u32> {
+    fn add_ops(
+        &mut self,
+        trace: &mut Trace,
+        kernels: &[KernelPlan],
+        row: &impl Fn(CallId) -> CallId,
+    ) -> Vec<u32> {
         self.ops.sort_by_key(|op| (op.start, op.end, op.stream));
         let serials = self.ops.iter().map(|op| op.serial).collect();
-        let names: Vec<Sym> =
-            program.kernels.iter().map(|kernel| trace.strings.intern(kernel.name)).collect();
+        let names: Vec<Sym> = kernels.iter().map(|kernel| trace.strings.intern(kernel.name)).collect();
         for op in self.ops.drain(..) {
             let call = row(unsorted(op.call));
             let base = trace::Op {
@@ -264,9 +267,9 @@ impl Recorder {
                 call,
                 ..trace::Op::default()
             };
-            trace.ops.push(match op.what {
-                What::Kernel { plan, node } => {
-                    let kernel = &program.kernels[plan as usize];
+            trace.ops.push(match op.plan {
+                OpPlan::Kernel { plan, node } => {
+                    let kernel = &kernels[plan as usize];
                     trace::Op {
                         kind: OpKind::Kernel,
                         name: names[plan as usize],
@@ -280,12 +283,12 @@ impl Recorder {
                         ..base
                     }
                 }
-                What::Copy { way, pinned, bytes } => {
+                OpPlan::Copy { way, pinned, bytes } => {
                     let (src, dst) = way.memory(pinned);
                     let bytes = bytes as i64;
                     trace::Op { kind: OpKind::Copy, copy: way.kind(), src, dst, bytes, ..base }
                 }
-                What::Fill { bytes } => {
+                OpPlan::Fill { bytes } => {
                     trace::Op { kind: OpKind::Memset, bytes: bytes as i64, dst: MemoryKind::Device, ..base }
                 }
             });
@@ -300,19 +303,21 @@ fn unsorted(call: u32) -> CallId {
 }
 
 /// Adds processes, threads, devices, contexts and streams, in the rows that the program has them in. Behind the
-/// threads comes, for each process, the one that started them.
-fn add_places(trace: &mut Trace, workload: &Workload, model: &Model, program: &Program) {
+/// threads comes, for each process, the one that started them. Returns the number of the former.
+fn add_places(trace: &mut Trace, workload: &Workload, model: &Model, layout: &Layout) -> usize {
     for (row, process) in (1..).zip(&workload.processes) {
         let name = trace.strings.intern(&process.name);
         trace.processes.push(trace::Process { pid: row, name, ..trace::Process::default() });
     }
-    let threads = workload.processes.iter().flat_map(|process| &process.threads);
-    for (row, (thread, plan)) in threads.zip(&program.threads).enumerate() {
-        let name = trace.strings.intern(&thread.name);
-        let tid = (workload.processes.len() + row + 1) as i64;
-        let process = ProcessId::new(plan.process as usize);
-        trace.threads.push(trace::Thread { process, tid, name, ..trace::Thread::default() });
+    for (row, process) in workload.processes.iter().enumerate() {
+        let process_id = ProcessId::new(row);
+        for thread in &process.threads {
+            let name = trace.strings.intern(&thread.name);
+            let tid = (workload.processes.len() + trace.threads.len() + 1) as i64;
+            trace.threads.push(trace::Thread { process: process_id, tid, name, ..trace::Thread::default() });
+        }
     }
+    let threads = trace.threads.len();
     let name = trace.strings.intern("start");
     for process in trace.processes.ids() {
         let tid = trace.processes.row(process).pid;
@@ -332,15 +337,16 @@ fn add_places(trace: &mut Trace, workload: &Workload, model: &Model, program: &P
             ..trace::Device::default()
         });
     }
-    for (number, context) in (1..).zip(&program.contexts) {
+    for (number, context) in (1..).zip(&layout.contexts) {
         let process = ProcessId::new(context.process as usize);
         let device = DeviceId::new(context.device as usize);
         trace.contexts.push(trace::Context { process, device, number });
     }
-    for (row, stream) in program.streams.iter().enumerate() {
+    for (row, stream) in layout.streams.iter().enumerate() {
         let context = ContextId::new(stream.context as usize);
         let default = stream.kind == StreamKind::Default;
         let number = if default { DEFAULT_STREAM } else { FIRST_STREAM + row as i64 };
         trace.streams.push(trace::Stream { context, number });
     }
+    threads
 }

@@ -1,6 +1,6 @@
 //! Operations in flight, and what waits for them.
 
-use crate::plan::{NONE, What};
+use crate::plan::{NONE, OpPlan};
 
 /// Identifies an operation, even after it has completed and its row is reused.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -23,7 +23,7 @@ impl OpRef {
 /// An operation.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Op {
-    pub what: What,
+    pub plan: OpPlan,
     pub stream: u32,
     pub device: u32,
     pub group: u32,

@@ -1,77 +1,41 @@
 //! The operations that threads issue to devices.
 
+use super::costs::transfer_ns;
+use super::plan::{Act, Copy};
+use super::state::Script;
 use crate::Order;
-use crate::calls::transfer_ns;
-use crate::device::{COMPUTE, IN, OUT, PIECES_IN, PIECES_OUT, WITHIN};
+use crate::device::{COMPUTE, Op, OpRef, WITHIN};
 use crate::machine::Machine;
-use crate::ops::{Op, OpRef};
-use crate::plan::{Act, Copy, NONE, Way, What};
+use crate::plan::{OpPlan, Way};
 
-impl Machine<'_> {
-    /// An operation for a stream, not issued yet.
-    pub(crate) fn op(&self, row: u32, stream: u32, engine: u32, what: What, ns: i64) -> Op {
-        let context = self.program.streams[stream as usize].context;
-        let plan = &self.program.contexts[context as usize];
-        Op {
-            what,
-            stream,
-            device: plan.device,
-            group: plan.group,
-            queue: self.streams[stream as usize].queue,
-            engine,
-            call: self.threads[row as usize].call,
-            ns,
-            begin: 0,
-            earliest: self.model.device.latency_ns,
-            gap: -1,
-            work: NONE,
-            slots: 0,
-            parts: 0,
-            clocked: false,
-            generation: 0,
-            batch: NONE,
-            follows: false,
-            ready: false,
-            started: false,
-            follower: NONE,
-            serial: 0,
-            awaited: 0,
-            edges: (NONE, NONE),
-        }
-    }
-
-    pub(crate) fn launch(&mut self, row: u32, stream: u32, kernel: u32) {
+impl Machine<'_, Script> {
+    pub(super) fn launch(&mut self, row: u32, stream: u32, kernel: u32) {
         let op = self.kernel(row, stream, kernel, 0);
         let by = self.queues[op.queue as usize].by.replace(row);
         self.enter_queue(&op, by == Some(row));
         self.enqueue(op);
     }
 
-    /// A launched kernel takes room in its stream. `in_order`: it only waits for the start of the one before it in its hardware queue.
-    pub(crate) fn enter_queue(&mut self, op: &Op, in_order: bool) {
-        let queue = &mut self.queues[op.queue as usize];
-        queue.kernels += 1;
-        queue.in_order = in_order;
-        if queue.kernels == 1 {
-            self.devices[op.device as usize].groups[op.group as usize].queues += 1;
-        }
-        self.streams[op.stream as usize].pending += 1;
-    }
-
     fn kernel(&self, row: u32, stream: u32, kernel: u32, node: u32) -> Op {
         let plan = &self.program.kernels[kernel as usize];
-        let what = What::Kernel { plan: kernel, node };
-        Op { slots: plan.slots, clocked: plan.clocked, ..self.op(row, stream, COMPUTE, what, plan.ns) }
+        let kind = OpPlan::Kernel { plan: kernel, node };
+        Op { slots: plan.slots, clocked: plan.clocked, ..self.op(row, stream, COMPUTE, kind, plan.ns) }
     }
 
-    pub(crate) fn launch_graph(&mut self, row: u32, graph: u32, stream: u32) {
+    /// The nodes of a graph's last capture.
+    pub(super) fn captured(&self, graph: u32) -> &[u32] {
+        let captured = self.program.graphs[graph as usize];
+        self.program.captured.get(captured as usize).map_or(&[], |nodes| nodes)
+    }
+
+    pub(super) fn launch_graph(&mut self, row: u32, graph: u32, stream: u32) {
         let nodes = self.captured(graph).len();
         if !self.make(nodes) {
             return;
         }
         for at in 0..nodes {
             let plan = self.captured(graph)[at];
-            match self.program.plans[plan as usize].act {
+            match self.program.plans[plan as usize].effect.act {
                 Act::Launch { kernel, .. } => {
                     let op = self.kernel(row, stream, kernel, at as u32 + 1);
                     self.enqueue(op);
@@ -85,7 +49,7 @@ impl Machine<'_> {
         }
     }
 
-    pub(crate) fn copy(&mut self, row: u32, copy: &Copy) {
+    pub(super) fn copy(&mut self, row: u32, copy: &Copy) {
         let op = self.enqueue_copy(row, copy);
         if copy.waits {
             self.await_op(op, row);
@@ -94,18 +58,9 @@ impl Machine<'_> {
 
     fn enqueue_copy(&mut self, row: u32, copy: &Copy) -> OpRef {
         let ns = self.copy_ns(copy);
-        let one = self.model.device.copy_engines == 1;
-        let in_pieces = !copy.pinned && self.model.copies.pageable_in_pieces;
-        let engine = match copy.way {
-            Way::In if in_pieces => PIECES_IN,
-            Way::Out if in_pieces => PIECES_OUT,
-            Way::In => IN,
-            Way::Out if one => IN,
-            Way::Out => OUT,
-            Way::Within | Way::Between => WITHIN,
-        };
-        let what = What::Copy { way: copy.way, pinned: copy.pinned, bytes: copy.bytes };
-        let op = self.op(row, copy.stream, engine, what, ns);
+        let engine = self.engine(copy.way, copy.pinned);
+        let kind = OpPlan::Copy { way: copy.way, pinned: copy.pinned, bytes: copy.bytes };
+        let op = self.op(row, copy.stream, engine, kind, ns);
         self.enqueue(op)
     }
 
@@ -118,7 +73,7 @@ impl Machine<'_> {
             if copy.pinned {
                 return rates.pinned_mb_s;
             }
-            let buffer = &mut self.buffers[copy.host as usize];
+            let buffer = &mut self.program.buffers[copy.host as usize];
             let touched = buffer.touched;
             buffer.touched |= copy.way == Way::Out;
             match rates.beside_mb_s.filter(|_| beside) {
@@ -143,16 +98,16 @@ impl Machine<'_> {
 
     /// Whether a thread waits for a lock of the copy's context to copy pageable memory in the other direction.
     fn waits_to_copy(&self, copy: &Copy) -> bool {
-        let context = self.program.streams[copy.stream as usize].context;
+        let context = self.layout.streams[copy.stream as usize].context;
         self.threads.iter().filter(|thread| thread.wait.is_some()).any(|thread| {
             let plan = &self.program.plans[thread.plan as usize];
             let other = |of: Copy| !of.pinned && of.way != copy.way;
-            plan.context == context && matches!(plan.act, Act::Copy(of) if other(of))
+            plan.context == context && matches!(plan.effect.act, Act::Copy(of) if other(of))
         })
     }
 
-    pub(crate) fn fill(&mut self, row: u32, stream: u32, bytes: u64, ns: i64, waits: bool) {
-        let op = self.op(row, stream, WITHIN, What::Fill { bytes }, ns);
+    pub(super) fn fill(&mut self, row: u32, stream: u32, bytes: u64, ns: i64, waits: bool) {
+        let op = self.op(row, stream, WITHIN, OpPlan::Fill { bytes }, ns);
         let op = self.enqueue(op);
         if waits {
             self.await_op(op, row);
@@ -161,8 +116,8 @@ impl Machine<'_> {
 
     /// Creates a stream, with the next hardware queue of its context. It is not the stream of that name that existed before, whose
     /// operations only the context still waits for.
-    pub(crate) fn create_stream(&mut self, stream: u32) {
-        let context = self.program.streams[stream as usize].context;
+    pub(super) fn create_stream(&mut self, stream: u32) {
+        let context = self.layout.streams[stream as usize].context;
         let mut left = std::mem::take(&mut self.contexts[context as usize].left);
         self.name_work(stream, &mut left);
         self.contexts[context as usize].left = left;
@@ -170,7 +125,7 @@ impl Machine<'_> {
         self.streams[stream as usize].awaited.clear();
         if self.model.device.order == Order::Ready {
             let created = &mut self.contexts[context as usize].created;
-            let queue = context * self.program.connections + *created % self.program.connections;
+            let queue = context * self.layout.connections + *created % self.layout.connections;
             *created += 1;
             self.streams[stream as usize].queue = queue;
         }

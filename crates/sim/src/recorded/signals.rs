@@ -1,16 +1,15 @@
 //! Effects of recorded threads on each other outside of calls: locks that they hold, and signals that they wait for.
 
-use super::replay::PREAMBLE;
+use super::replay::Replay;
 use super::{CallOf, Does, RecordedStep};
 use crate::events::Event;
 use crate::machine::Machine;
-use crate::thread::Stage;
 
-impl Machine<'_> {
+impl Machine<'_, Replay<'_>> {
     /// Whether a thread goes on with a lock; if not, it sleeps until it has acquired it. When a thread began to hold a lock is not
     /// always known: one that would wait for itself goes on without it.
-    pub(crate) fn acquires(&mut self, row: u32, lock: u32, handoff: i64) -> bool {
-        let Some(replay) = &mut self.replay else { return true };
+    pub(super) fn acquires(&mut self, row: u32, lock: u32, handoff: i64) -> bool {
+        let replay = &mut self.program;
         let held = &mut replay.locks[lock as usize];
         let Some(by) = held.by.filter(|by| *by != row) else {
             held.by = Some(row);
@@ -22,27 +21,24 @@ impl Machine<'_> {
         }
         replay.locks[lock as usize].waiting.push_back((row, handoff));
         replay.wants[row as usize] = Some(lock);
-        self.thread(row).stage = Stage::Awaiting;
-        self.sleeps(row);
+        self.sleeps_between(row);
         false
     }
 
-    pub(crate) fn releases(&mut self, row: u32, lock: u32) {
-        let by = self.replay.as_ref().and_then(|replay| replay.locks[lock as usize].by);
-        if by == Some(row) {
+    pub(super) fn releases(&mut self, row: u32, lock: u32) {
+        if self.program.locks[lock as usize].by == Some(row) {
             self.passes(lock);
         }
     }
 
     /// A thread that waits for another one holds no lock meanwhile: Python releases its own, and a wait for a condition its mutex.
     fn releases_all(&mut self, row: u32) {
-        let locks = self.replay.as_ref().map_or(0, |replay| replay.locks.len() as u32);
-        (0..locks).for_each(|lock| self.releases(row, lock));
+        (0..self.program.locks.len() as u32).for_each(|lock| self.releases(row, lock));
     }
 
     /// A lock passes to the first thread that waits for it.
     pub(super) fn passes(&mut self, lock: u32) {
-        let Some(replay) = &mut self.replay else { return };
+        let replay = &mut self.program;
         let held = &mut replay.locks[lock as usize];
         let next = held.waiting.pop_front();
         held.by = next.map(|(thread, _)| thread);
@@ -52,8 +48,8 @@ impl Machine<'_> {
         }
     }
 
-    pub(crate) fn post(&mut self, signal: u32) {
-        let signal = &mut self.signals[signal as usize];
+    pub(super) fn post(&mut self, signal: u32) {
+        let signal = &mut self.program.signals[signal as usize];
         signal.posted = true;
         for (thread, handoff) in std::mem::take(&mut signal.waiting) {
             self.events.plan(self.now + handoff, Event::Resume(thread));
@@ -61,21 +57,20 @@ impl Machine<'_> {
     }
 
     /// Whether a signal has been posted; if not, the thread sleeps until it is.
-    pub(crate) fn is_posted(&mut self, row: u32, signal: u32, handoff: i64) -> bool {
-        let signal = &mut self.signals[signal as usize];
+    pub(super) fn is_posted(&mut self, row: u32, signal: u32, handoff: i64) -> bool {
+        let signal = &mut self.program.signals[signal as usize];
         if !signal.posted {
             signal.waiting.push((row, handoff));
             self.releases_all(row);
-            self.thread(row).stage = Stage::Awaiting;
-            self.sleeps(row);
+            self.sleeps_between(row);
             return false;
         }
         true
     }
 
     /// A thread computes, and may be told to stop by a signal; false if that has been posted.
-    pub(crate) fn pauses_until(&mut self, row: u32, signal: u32) -> bool {
-        let signal = &mut self.signals[signal as usize];
+    pub(super) fn pauses_until(&mut self, row: u32, signal: u32) -> bool {
+        let signal = &mut self.program.signals[signal as usize];
         if !signal.posted {
             signal.waiting.push((row, 0));
         }
@@ -83,13 +78,12 @@ impl Machine<'_> {
     }
 
     /// A thread goes on at its next wait for a signal, if that has been posted.
-    pub(crate) fn leaves(&mut self, row: u32, signal: u32) {
-        let Some(replay) = self.replay.as_ref().filter(|_| self.signals[signal as usize].posted) else {
+    pub(super) fn leaves(&mut self, row: u32, signal: u32) {
+        if !self.program.signals[signal as usize].posted {
             return;
-        };
-        let steps = replay.recorded.threads.get(row as usize).map_or(&[][..], Vec::as_slice);
-        let from = self.threads[row as usize].at as usize;
-        let rest = steps.get(from - PREAMBLE.len()..).unwrap_or_default();
+        }
+        let steps = self.program.steps(row);
+        let rest = steps.get(self.threads[row as usize].at as usize..).unwrap_or_default();
         let is_wait =
             |step: &RecordedStep| matches!(step, RecordedStep::Await { signal: of, .. } if *of == signal);
         let Some(count) = rest.iter().position(is_wait) else { return };
@@ -101,8 +95,7 @@ impl Machine<'_> {
 
     /// A thread does not make a step.
     fn leaves_out(&mut self, row: u32, step: &RecordedStep) {
-        let Some(replay) = &mut self.replay else { return };
-        replay.step(row, self.now);
+        self.program.begins(row, self.now);
         match *step {
             RecordedStep::Post(signal) => self.post(signal),
             RecordedStep::Release(lock) => self.releases(row, lock),
@@ -114,8 +107,8 @@ impl Machine<'_> {
     }
 
     /// A thread has waited for a signal, or computed, for as long as it would; nothing if the signal has been posted meanwhile.
-    pub(crate) fn stops_waiting(&mut self, row: u32, signal: u32) {
-        let waiting = &mut self.signals[signal as usize].waiting;
+    pub(super) fn stops_waiting(&mut self, row: u32, signal: u32) {
+        let waiting = &mut self.program.signals[signal as usize].waiting;
         let before = waiting.len();
         waiting.retain(|(thread, _)| *thread != row);
         if waiting.len() < before {

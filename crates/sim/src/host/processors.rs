@@ -1,9 +1,9 @@
 //! The host's processors: threads that poll a device keep one busy, and if there are too few, all threads take turns.
 
-use crate::calls::{LONGEST, whole};
-use crate::machine::Machine;
+use crate::machine::{Machine, Program};
+use crate::plan::{LONGEST, whole};
 
-impl Machine<'_> {
+impl<P: Program> Machine<'_, P> {
     /// A thread uses or waits for a processor from now on.
     pub(crate) fn wakes(&mut self, row: u32) {
         let slept = !std::mem::replace(&mut self.thread(row).awake, true);

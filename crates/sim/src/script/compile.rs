@@ -1,131 +1,77 @@
-//! Makes a [`Program`] of a workload and a model.
+//! Makes a [`Script`] of a workload and a model.
 
-use crate::calls::{Base, Costs, at_most};
-use crate::functions::Function;
-use crate::plan::{BufferPlan, ContextPlan, NONE, Program, StreamPlan, ThreadPlan};
-use crate::plan::{Plan, Step as Planned};
-use crate::{Error, Model, Scope};
-use workload::{Call, Memory, Process, Step, StreamKind, Thread, Workload};
+use super::costs::{Base, Costs, at_most};
+use super::functions::Function;
+use super::memory::{Blocks, Buffer};
+use super::plan::{Effect, Step as Planned};
+use super::record::Recorder;
+use super::rounds::Rounds;
+use super::state::{Script, ThreadScript};
+use crate::plan::{Layout, NONE, Plan};
+use crate::{Error, Model, Options};
+use workload::{Call, Memory, Process, Repeat, Step, StreamKind, Thread, Workload};
 
 /// The most nodes of a graph.
 const MOST_NODES: u64 = 1_000_000;
 
-/// The processes, contexts and streams of a workload, without the steps of its threads.
-///
-/// # Errors
-/// The model has no such device, or no MPS.
-pub(crate) fn places(workload: &Workload, model: &Model) -> Result<Program, Error> {
-    let mut program = empty(workload, model)?;
-    flatten(workload, model, &mut program)?;
-    Ok(program)
-}
-
-fn empty(workload: &Workload, model: &Model) -> Result<Program, Error> {
-    if workload.mps && !model.sharing.mps {
-        return Err(Error::NoMps { model: model.name.clone() });
-    }
-    let unset = if workload.mps { model.connections.mps } else { model.connections.default };
-    Ok(Program {
-        plans: Vec::new(),
-        kernels: Vec::new(),
-        contexts: Vec::new(),
-        streams: Vec::new(),
-        buffers: Vec::new(),
-        events: 0,
-        graphs: 0,
-        captured: Vec::new(),
-        threads: Vec::new(),
-        signals: 0,
-        connections: workload.connections.unwrap_or(unset).clamp(1, model.connections.most),
-        groups: vec![u32::from(workload.mps); model.device.count as usize],
-    })
-}
-
 /// Flattens `workload`, with the costs of `model`.
 ///
 /// # Errors
-/// The model has no such device, no MPS or no cuBLAS, or a graph is too large.
-pub(crate) fn compile(workload: &Workload, model: &Model) -> Result<Program, Error> {
-    let mut program = empty(workload, model)?;
+/// The model has no cuBLAS, or a graph is too large.
+pub(super) fn compile(
+    workload: &Workload,
+    model: &Model,
+    layout: &Layout,
+    options: Options,
+) -> Result<Script, Error> {
     if needs_blas(workload) {
         return Err(Error::NoBlas { model: model.name.clone() });
     }
-    let bases = flatten(workload, model, &mut program)?;
-    let contexts = std::mem::take(&mut program.contexts);
-    for (number, process) in workload.processes.iter().enumerate() {
+    let mut script = empty(workload, layout, options);
+    let mut base = Base::default();
+    for process in &workload.processes {
         let created = Created::by(process);
-        for row in 0..process.threads.len() {
-            let base = bases[number];
-            let costs = |thread: &Thread| Costs {
-                model,
-                process,
-                base,
-                contexts: &contexts,
-                context: base.context + thread.context.0,
-            };
-            let thread = &process.threads[row];
-            let (program, number) = (&mut program, number as u32);
-            Compiler { costs: costs(thread), process, number, program, steps: Vec::new() }
+        for (row, thread) in process.threads.iter().enumerate() {
+            let contexts = &layout.contexts;
+            let costs = Costs { model, process, base, contexts, context: base.context + thread.context.0 };
+            Compiler { costs, process, script: &mut script, steps: Vec::new() }
                 .thread(thread, &created.at(row))?;
         }
+        base = base.after(process);
     }
-    program.contexts = contexts;
-    Ok(program)
+    script.preparing = script.threads.len();
+    let leads = |thread: &&ThreadScript| thread.repeat != Repeat::WhileOthers;
+    script.leading = script.threads.iter().filter(leads).count();
+    Ok(script)
 }
 
-fn flatten(workload: &Workload, model: &Model, program: &mut Program) -> Result<Vec<Base>, Error> {
-    let mut bases = Vec::new();
-    for (number, process) in workload.processes.iter().enumerate() {
-        let base = Base {
-            context: program.contexts.len() as u32,
-            stream: program.streams.len() as u32,
-            event: program.events as u32,
-            buffer: program.buffers.len() as u32,
-            graph: program.graphs as u32,
-        };
-        for context in &process.contexts {
-            let Some(groups) = program.groups.get_mut(context.device as usize) else {
-                return Err(no_device(process, context.device, model));
-            };
-            let group = if workload.mps { 0 } else { *groups };
-            *groups += u32::from(!workload.mps);
-            let row = program.contexts.len() as u32;
-            let mutex = if model.locks.mutex_of == Scope::Process { base.context } else { row };
-            program.contexts.push(ContextPlan {
-                process: number as u32,
-                device: context.device,
-                primary: context.primary,
-                group,
-                default_stream: NONE,
-                mutex,
-            });
-        }
-        let streams = process.streams.iter();
-        let stream = |stream: &workload::Stream| StreamPlan {
-            context: base.context + stream.context.0,
-            kind: stream.kind,
-        };
-        program.streams.extend(streams.map(stream));
-        let touched = |memory| memory == Memory::Pinned;
-        let buffer = |row: &workload::Buffer| BufferPlan { bytes: row.bytes, touched: touched(row.memory) };
-        program.buffers.extend(process.buffers.iter().map(buffer));
-        program.events += process.events.len();
-        program.graphs += process.graphs.len();
-        bases.push(base);
-    }
-    for context in 0..program.contexts.len() {
-        program.contexts[context].default_stream = program.streams.len() as u32;
-        program.streams.push(StreamPlan { context: context as u32, kind: StreamKind::Default });
-    }
-    Ok(bases)
-}
-
-fn no_device(process: &Process, device: u32, model: &Model) -> Error {
-    let count = match model.device.count {
-        1 => "1 device, 0".to_owned(),
-        count => format!("{count} devices, 0 to {}", count - 1),
+fn empty(workload: &Workload, layout: &Layout, options: Options) -> Script {
+    let buffers = workload.processes.iter().flat_map(|process| &process.buffers);
+    let buffer = |row: &workload::Buffer| Buffer {
+        bytes: row.bytes,
+        touched: row.memory == Memory::Pinned,
+        ..Buffer::default()
     };
-    Error::NoDevice { process: process.name.clone(), device, model: model.name.clone(), count }
+    let count = |rows: fn(&Process) -> usize| workload.processes.iter().map(rows).sum::<usize>();
+    let events = count(|process| process.events.len());
+    let contexts = layout.contexts.len();
+    Script {
+        plans: Vec::new(),
+        kernels: Vec::new(),
+        buffers: buffers.map(buffer).collect(),
+        captured: Vec::new(),
+        threads: Vec::new(),
+        marks: vec![Vec::new(); events],
+        passed: vec![0; events],
+        graphs: vec![NONE; count(|process| process.graphs.len())],
+        meeting: vec![Vec::new(); workload.barriers.len()],
+        free_at: vec![0; workload.processes.len()],
+        loaded: vec![0; contexts],
+        blocks: vec![Blocks::default(); contexts],
+        preparing: 0,
+        leading: 0,
+        record: Recorder::new(options),
+    }
 }
 
 /// The thread that creates each stream and event: the first that uses it, unless a step creates it.
@@ -229,8 +175,7 @@ fn used(call: &Call) -> (Option<workload::StreamId>, Option<workload::EventId>) 
 struct Compiler<'a> {
     costs: Costs<'a>,
     process: &'a Process,
-    number: u32,
-    program: &'a mut Program,
+    script: &'a mut Script,
     steps: Vec<Planned>,
 }
 
@@ -249,12 +194,12 @@ impl Compiler<'_> {
         self.steps.push(Planned::EndBody);
         self.list(thread, &thread.after)?;
         self.steps.push(Planned::End);
-        self.program.threads.push(ThreadPlan {
-            process: self.number,
+        self.script.threads.push(ThreadScript {
             delay_ns: at_most(thread.delay_ns),
             repeat: thread.repeat,
             steps: self.steps,
             body,
+            rounds: Rounds::new(),
         });
         Ok(())
     }
@@ -310,25 +255,25 @@ impl Compiler<'_> {
             }
             Call::Launch { ref kernel, grid, block, stream } => {
                 let kernel = costs.kernel(kernel, grid, block);
-                let plan = costs.launch(stream, self.program.kernels.len() as u32);
-                self.program.kernels.push(kernel);
+                let plan = costs.launch(stream, self.script.kernels.len() as u32);
+                self.script.kernels.push(kernel);
                 self.plan(plan);
             }
             Call::CopyRows { from, to, width, height, depth, stream, .. } => {
-                let registered = self.program.plans.len() as u32;
+                let registered = self.script.plans.len() as u32;
                 let bytes = width.saturating_mul(height).saturating_mul(depth.unwrap_or(1));
                 let name = if depth.is_some() { Function::Copy3d } else { Function::Copy2d };
                 let (pinned, pageable) = costs.copy(from, to, bytes, Some(stream), registered);
-                self.program.plans.push(Plan { name, ..pinned });
+                self.script.plans.push(named(name, pinned));
                 match pageable {
-                    Some(pageable) => self.plan(Plan { name, ..pageable }),
+                    Some(pageable) => self.plan(named(name, pageable)),
                     None => self.steps.push(Planned::Call(registered)),
                 }
             }
             Call::Copy { from, to, bytes, stream, .. } => {
-                let registered = self.program.plans.len() as u32;
+                let registered = self.script.plans.len() as u32;
                 let (pinned, pageable) = costs.copy(from, to, bytes, stream, registered);
-                self.program.plans.push(pinned);
+                self.script.plans.push(pinned);
                 match pageable {
                     Some(pageable) => self.plan(pageable),
                     None => self.steps.push(Planned::Call(registered)),
@@ -341,9 +286,9 @@ impl Compiler<'_> {
         }
     }
 
-    fn plan(&mut self, plan: Plan) {
-        self.steps.push(Planned::Call(self.program.plans.len() as u32));
-        self.program.plans.push(plan);
+    fn plan(&mut self, plan: Plan<Effect>) {
+        self.steps.push(Planned::Call(self.script.plans.len() as u32));
+        self.script.plans.push(plan);
     }
 
     /// Plans the steps of a graph like others, with loops unrolled, into their own list.
@@ -357,12 +302,17 @@ impl Compiler<'_> {
             thread: thread.name.clone(),
             problem: format!("graph {} {problem}", self.process.graphs[graph.index()].name),
         })?;
-        let body = self.program.captured.len() as u32;
+        let body = self.script.captured.len() as u32;
         let plan = self.costs.captured(self.costs.base.graph + graph.0, body, nodes.len());
         self.plan(plan);
-        self.program.captured.push(nodes);
+        self.script.captured.push(nodes);
         Ok(())
     }
+}
+
+/// The same call under another name.
+fn named(name: Function, plan: Plan<Effect>) -> Plan<Effect> {
+    Plan { effect: Effect { name, ..plan.effect }, ..plan }
 }
 
 /// The plans of steps `at` to `end`, in the order of their calls.

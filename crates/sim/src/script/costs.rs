@@ -1,17 +1,15 @@
 //! The costs and the locks of each call, by the model's rules.
 
-use crate::functions::Function;
-use crate::plan::{Act, ContextPlan, Copy, KernelPlan, NONE, Plan, Way};
-use crate::recorded::Rows;
+use super::functions::Function;
+use super::memory::pages;
+use super::plan::{Act, Copy, Effect, KernelPlan};
+use crate::plan::{ContextPlan, LONGEST, NONE, Plan, Way, whole};
 use crate::{Model, Rule};
 use workload::{BufferId, Call, ContextId, Kernel, Memory, Process, StreamId, StreamKind};
 
-/// Bytes of a page of host memory.
-const PAGE: u64 = 4096;
-
 /// The first row of a process in the lists of all processes.
-#[derive(Clone, Copy)]
-pub(crate) struct Base {
+#[derive(Clone, Copy, Default)]
+pub(super) struct Base {
     pub context: u32,
     pub stream: u32,
     pub event: u32,
@@ -19,9 +17,22 @@ pub(crate) struct Base {
     pub graph: u32,
 }
 
+impl Base {
+    /// The first rows of the process after this one.
+    pub(super) fn after(self, process: &Process) -> Base {
+        Base {
+            context: self.context + process.contexts.len() as u32,
+            stream: self.stream + process.streams.len() as u32,
+            event: self.event + process.events.len() as u32,
+            buffer: self.buffer + process.buffers.len() as u32,
+            graph: self.graph + process.graphs.len() as u32,
+        }
+    }
+}
+
 /// Plans the calls of one thread.
 #[derive(Clone, Copy)]
-pub(crate) struct Costs<'a> {
+pub(super) struct Costs<'a> {
     pub model: &'a Model,
     pub process: &'a Process,
     pub base: Base,
@@ -30,51 +41,38 @@ pub(crate) struct Costs<'a> {
     pub context: u32,
 }
 
-/// The longest time of anything, 18 years, so that sums of a few never overflow, ns.
-pub(crate) const LONGEST: i64 = i64::MAX / 16;
-
 /// The time of `bytes` at `mb_s` (10⁶ bytes per second), ns.
-pub(crate) fn transfer_ns(bytes: u64, mb_s: u64) -> i64 {
+pub(super) fn transfer_ns(bytes: u64, mb_s: u64) -> i64 {
     let ns = u128::from(bytes) * 1000 / u128::from(mb_s);
     at_most(ns)
 }
 
 /// A whole number of nanoseconds, at most the longest time.
-pub(crate) fn at_most(ns: impl TryInto<i64>) -> i64 {
+pub(super) fn at_most(ns: impl TryInto<i64>) -> i64 {
     ns.try_into().map_or(LONGEST, |ns| ns.min(LONGEST))
-}
-
-/// A number of nanoseconds, at most the longest time.
-pub(crate) fn whole(ns: f64) -> i64 {
-    (ns as i64).min(LONGEST)
-}
-
-/// The pages of `bytes`.
-pub(crate) fn pages(bytes: u64) -> u64 {
-    bytes.div_ceil(PAGE)
 }
 
 impl Costs<'_> {
     /// The time of the host to write or read so many bytes, ns.
-    pub(crate) fn host_ns(&self, bytes: u64) -> i64 {
+    pub(super) fn host_ns(&self, bytes: u64) -> i64 {
         transfer_ns(bytes, self.model.host.mb_s)
     }
 
-    pub(crate) fn launch(&self, stream: StreamId, kernel: u32) -> Plan {
+    pub(super) fn launch(&self, stream: StreamId, kernel: u32) -> Plan<Effect> {
         let (stream, context) = self.stream(Some(stream));
         let rule = &self.model.calls.launch;
         plan(Function::Launch, rule, 0, context, Act::Launch { stream, kernel })
     }
 
     /// The plan of a copy; if its pageable memory may be registered, there is a second plan for then, in row `registered`.
-    pub(crate) fn copy(
+    pub(super) fn copy(
         &self,
         from: BufferId,
         to: BufferId,
         bytes: u64,
         stream: Option<StreamId>,
         registered: u32,
-    ) -> (Plan, Option<Plan>) {
+    ) -> (Plan<Effect>, Option<Plan<Effect>>) {
         let buffer = |row: BufferId| &self.process.buffers[row.index()];
         let (source, target) = (buffer(from), buffer(to));
         let (way, host, name) = match (source.memory.is_host(), target.memory.is_host()) {
@@ -100,7 +98,7 @@ impl Costs<'_> {
     }
 
     /// Loading a module and unloading it.
-    pub(crate) fn module(&self) -> [Plan; 2] {
+    pub(super) fn module(&self) -> [Plan<Effect>; 2] {
         let calls = &self.model.calls;
         [
             plan(Function::ModuleLoad, &calls.module_load, 0, self.context, Act::Nothing),
@@ -108,13 +106,13 @@ impl Costs<'_> {
         ]
     }
 
-    pub(crate) fn captured(&self, graph: u32, body: u32, nodes: usize) -> Plan {
+    pub(super) fn captured(&self, graph: u32, body: u32, nodes: usize) -> Plan<Effect> {
         let act = Act::Captured { graph, body };
         plan(Function::Capture, &self.model.calls.capture, nodes as u64, self.context, act)
     }
 
     /// Any call except those above.
-    pub(crate) fn other(&self, call: &Call) -> Plan {
+    pub(super) fn other(&self, call: &Call) -> Plan<Effect> {
         let calls = &self.model.calls;
         match *call {
             Call::Allocate { buffer, .. } => self.allocate(buffer),
@@ -150,7 +148,7 @@ impl Costs<'_> {
     }
 
     /// Calls that lock and change nothing, on the thread's context.
-    fn plain(&self, call: &Call) -> Plan {
+    fn plain(&self, call: &Call) -> Plan<Effect> {
         let calls = &self.model.calls;
         let event = |event: workload::EventId| self.base.event + event.0;
         let (name, rule, act) = match *call {
@@ -176,7 +174,7 @@ impl Costs<'_> {
         plan(name, rule, 0, self.context, act)
     }
 
-    fn allocate(&self, id: BufferId) -> Plan {
+    fn allocate(&self, id: BufferId) -> Plan<Effect> {
         let calls = &self.model.calls;
         let buffer = &self.process.buffers[id.index()];
         let row = self.base.buffer + id.0;
@@ -192,7 +190,7 @@ impl Costs<'_> {
         plan(name, rule, units, self.base.context + buffer.context.0, act)
     }
 
-    fn free(&self, id: BufferId) -> Plan {
+    fn free(&self, id: BufferId) -> Plan<Effect> {
         let calls = &self.model.calls;
         let buffer = &self.process.buffers[id.index()];
         let row = self.base.buffer + id.0;
@@ -204,7 +202,7 @@ impl Costs<'_> {
         plan(name, rule, units, self.base.context + buffer.context.0, act)
     }
 
-    fn pin(&self, call: &Call, id: BufferId) -> Plan {
+    fn pin(&self, call: &Call, id: BufferId) -> Plan<Effect> {
         let calls = &self.model.calls;
         let buffer = &self.process.buffers[id.index()];
         let row = self.base.buffer + id.0;
@@ -215,7 +213,7 @@ impl Costs<'_> {
         plan(name, rule, pages(buffer.bytes), self.base.context + buffer.context.0, act)
     }
 
-    fn fill(&self, id: BufferId, stream: Option<StreamId>) -> Plan {
+    fn fill(&self, id: BufferId, stream: Option<StreamId>) -> Plan<Effect> {
         let bytes = self.process.buffers[id.index()].bytes;
         let (name, waits) = match stream {
             Some(_) => (Function::FillAsync, false),
@@ -254,7 +252,7 @@ impl Costs<'_> {
     }
 
     /// The time of a kernel alone on the device, and the room that it needs.
-    pub(crate) fn kernel(&self, kernel: &Kernel, grid: u32, block: u32) -> KernelPlan {
+    pub(super) fn kernel(&self, kernel: &Kernel, grid: u32, block: u32) -> KernelPlan {
         let (device, kernels) = (&self.model.device, &self.model.kernels);
         let room = u64::from(device.multiprocessors) * u64::from(device.threads_per_multiprocessor);
         let fewest = device.threads_per_multiprocessor.div_ceil(device.blocks_per_multiprocessor);
@@ -299,23 +297,19 @@ impl Costs<'_> {
     }
 }
 
-fn plan(name: Function, rule: &Rule, units: u64, context: u32, act: Act) -> Plan {
+fn plan(name: Function, rule: &Rule, units: u64, context: u32, act: Act) -> Plan<Effect> {
     let pieces = rule.pieces.max(1);
     Plan {
-        name,
         before: rule.before_ns,
         held: (rule.held_ns + whole(rule.unit_ns * units as f64)) / i64::from(pieces),
         after: rule.after_ns,
         notice: 0,
-        beside: 0,
         lock: rule.lock,
         staged_lock: rule.staged_stream_lock.unwrap_or(rule.lock),
         mutex: rule.mutex,
         pieces,
         keep: rule.keeps,
         context,
-        behind: Rows::default(),
-        holds: None,
-        act,
+        effect: Effect { name, act },
     }
 }

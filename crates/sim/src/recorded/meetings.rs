@@ -1,16 +1,8 @@
 //! Collectives: kernels on several devices that exchange data. Each waits until the last of them has begun.
 
-use crate::recorded::{Meets, Work};
+use super::{Meets, Work};
+use crate::device::Part;
 use rustc_hash::FxHashMap;
-
-/// A running part of a kernel whose end is not known yet.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Waiting {
-    /// The row of the operation.
-    pub op: u32,
-    pub slots: u32,
-    pub generation: u32,
-}
 
 /// A collective.
 #[derive(Default)]
@@ -22,11 +14,11 @@ struct Meeting {
     /// When the last one began so far, ns.
     last: i64,
     /// Parts of kernels that wait, and how long each takes from then on, ns.
-    waiting: Vec<(Waiting, i64)>,
+    waiting: Vec<(Part, i64)>,
 }
 
 /// All collectives of a run.
-pub(crate) struct Meetings(FxHashMap<u32, Meeting>);
+pub(super) struct Meetings(FxHashMap<u32, Meeting>);
 
 impl Meetings {
     pub fn of(works: &[Work]) -> Meetings {
@@ -39,13 +31,7 @@ impl Meetings {
 
     /// A part of a kernel begins at a time: a row of [`crate::Recorded::works`]. Returns the parts that end from now on, each with
     /// its end; none while a kernel is missing.
-    pub fn begin(
-        &mut self,
-        part: Option<Waiting>,
-        work: u32,
-        meets: Meets,
-        time: i64,
-    ) -> Vec<(Waiting, i64)> {
+    pub fn begin(&mut self, part: Option<Part>, work: u32, meets: Meets, time: i64) -> Vec<(Part, i64)> {
         let meeting = self.0.entry(meets.number).or_default();
         if !meeting.begun.contains(&work) {
             meeting.begun.push(work);
@@ -57,7 +43,7 @@ impl Meetings {
     }
 
     /// Nothing happens any more: the kernels of the first collective that waits for others, with their ends, as if none was missing.
-    pub fn give_up(&mut self) -> Option<Vec<(Waiting, i64)>> {
+    pub fn give_up(&mut self) -> Option<Vec<(Part, i64)>> {
         let waits = self.0.iter_mut().filter(|(_, meeting)| !meeting.waiting.is_empty());
         let (_, first) = waits.min_by_key(|(number, _)| **number)?;
         first.missing = 0;
@@ -66,7 +52,7 @@ impl Meetings {
 }
 
 impl Meeting {
-    fn together(&mut self) -> Vec<(Waiting, i64)> {
+    fn together(&mut self) -> Vec<(Part, i64)> {
         let last = self.last;
         self.waiting.drain(..).map(|(part, ns)| (part, last + ns)).collect()
     }
