@@ -12,9 +12,8 @@ const SECOND: Ns = 1_000_000_000;
 ///
 /// Called after a trace is joined and before its times are rebased.
 pub(crate) fn check(trace: &mut Trace) {
-    let delay = |at: usize| {
-        trace.ops.call[at].some().map(|call| trace.ops.start[at] - trace.calls.start[call.index()])
-    };
+    let delay =
+        |at: usize| trace.ops.call[at].some().map(|call| trace.ops.start[at] - trace.calls.start[call]);
     let mut delays: Vec<Ns> = (0..trace.ops.len()).filter_map(delay).collect();
     if delays.is_empty() {
         return;
@@ -59,11 +58,11 @@ pub(crate) fn bounds(trace: &Trace) -> Option<GpuClock> {
     let mut seconds = FxHashMap::<Ns, Second>::default();
     for (at, call) in trace.ops.call.iter().enumerate().filter_map(|(at, call)| Some((at, call.some()?))) {
         let start = trace.ops.start[at];
-        let late = start - trace.calls.start[call.index()];
+        let late = start - trace.calls.start[call];
         let second = seconds.entry(start / SECOND).or_default();
         second.late = second.late.min(late);
     }
-    let issued = Issued::new(trace);
+    let issued = StreamHistory::new(trace);
     // Those of events wait for less, and some for nothing on the host.
     let of_streams = (0..trace.syncs.len()).filter(|at| trace.syncs.kind[*at] == SyncKind::Stream);
     for at in of_streams {
@@ -98,19 +97,19 @@ impl Default for Second {
 }
 
 /// By stream, in the order of its operations: when the call of the last one returned, and when all had ended.
-struct Issued(FxHashMap<StreamId, Vec<(Ns, Ns)>>);
+struct StreamHistory(FxHashMap<StreamId, Vec<(Ns, Ns)>>);
 
-impl Issued {
-    fn new(trace: &Trace) -> Issued {
+impl StreamHistory {
+    fn new(trace: &Trace) -> StreamHistory {
         let mut issued = FxHashMap::<StreamId, Vec<(Ns, Ns)>>::default();
         for at in 0..trace.ops.len() {
             let Some(call) = trace.ops.call[at].some() else { continue };
-            let (returned, ended) = (trace.calls.end[call.index()], trace.ops.end[at]);
+            let (returned, ended) = (trace.calls.end[call], trace.ops.end[at]);
             let of_stream = issued.entry(trace.ops.stream[at]).or_default();
             let (before, last) = of_stream.last().copied().unwrap_or((Ns::MIN, Ns::MIN));
             of_stream.push((returned.max(before), ended.max(last)));
         }
-        Issued(issued)
+        StreamHistory(issued)
     }
 
     /// When the work in a stream had ended whose calls had returned at a time.

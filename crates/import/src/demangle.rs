@@ -103,7 +103,7 @@ pub(crate) fn kernels(trace: &mut Trace) {
     // A look at each text and not at each operation's.
     let is_mangled: Vec<bool> = trace.strings.iter().map(|(_, text)| text.starts_with("_Z")).collect();
     for name in &mut trace.ops.name {
-        if !is_mangled[name.index()] {
+        if !is_mangled[*name] {
             continue;
         }
         *name = *demangled.entry(*name).or_insert_with(|| {

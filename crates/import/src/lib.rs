@@ -131,7 +131,7 @@ fn read_stream(stream: &mut dyn Read, progress: &mut dyn FnMut(Progress)) -> Res
 /// Reads a trace from gzip data; `progress` gets compressed bytes.
 fn read_gzip(compressed: impl Read, progress: &mut dyn FnMut(u64)) -> Result<Trace, Problem> {
     let read = std::cell::Cell::new(0);
-    let mut text = MultiGzDecoder::new(Counted { inner: compressed, read: &read });
+    let mut text = MultiGzDecoder::new(CountingReader { inner: compressed, read: &read });
     let mut head = Vec::new();
     let began = (&mut text).take(ENOUGH as u64).read_to_end(&mut head);
     if let (Err(error), true) = (began, head.is_empty()) {
@@ -149,12 +149,12 @@ fn read_gzip(compressed: impl Read, progress: &mut dyn FnMut(u64)) -> Result<Tra
 }
 
 /// A reader that counts its bytes.
-struct Counted<'a, R> {
+struct CountingReader<'a, R> {
     inner: R,
     read: &'a std::cell::Cell<u64>,
 }
 
-impl<R: Read> Read for Counted<'_, R> {
+impl<R: Read> Read for CountingReader<'_, R> {
     fn read(&mut self, buffer: &mut [u8]) -> std::io::Result<usize> {
         let count = self.inner.read(buffer)?;
         self.read.set(self.read.get() + count as u64);

@@ -35,7 +35,7 @@ pub(crate) enum Event {
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-struct Timed {
+struct Entry {
     time: i64,
     number: u64,
     event: Event,
@@ -45,15 +45,15 @@ struct Timed {
 #[derive(Default)]
 pub(crate) struct Queue {
     /// The earliest event scheduled since the last one was removed, outside of the heap because it is often the next.
-    next: Option<Timed>,
-    heap: BinaryHeap<Reverse<Timed>>,
+    next: Option<Entry>,
+    heap: BinaryHeap<Reverse<Entry>>,
     planned: u64,
 }
 
 impl Queue {
     pub(crate) fn plan(&mut self, time: i64, event: Event) {
         self.planned += 1;
-        let new = Timed { time, number: self.planned, event };
+        let new = Entry { time, number: self.planned, event };
         match self.next {
             None => self.next = Some(new),
             Some(next) if new < next => {

@@ -91,7 +91,7 @@ macro_rules! id_cells {
 
             fn mark(column: &[Self], marks: &mut Marks) {
                 let Some(marks) = &mut marks.$field else { return };
-                column.iter().filter_map(|id| id.some()).for_each(|id| marks[id.index()] = true);
+                column.iter().filter_map(|id| id.some()).for_each(|id| marks[id] = true);
             }
 
             fn check(column: &[Self], name: &'static str, rows: &Tables<usize>) -> Result<(), CellError> {
@@ -124,7 +124,7 @@ impl Cell for Sym {
         let mut number_of = vec![u32::MAX; strings.len()];
         let mut texts = Vec::new();
         for sym in column {
-            let number = &mut number_of[sym.index()];
+            let number = &mut number_of[*sym];
             if *number == u32::MAX {
                 *number = texts.len() as u32;
                 texts.push(ByteArray::from(strings.text(*sym)));
@@ -139,7 +139,7 @@ impl Cell for Sym {
 
     fn moved(column: &mut [Self], to: &Moved<'_>) {
         if let Some(texts) = to.texts {
-            column.iter_mut().for_each(|text| *text = texts[text.index()]);
+            column.iter_mut().for_each(|text| *text = texts[*text]);
         }
     }
 }

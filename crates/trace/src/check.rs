@@ -73,11 +73,11 @@ fn in_order(states: &States) -> Result<(), TableError> {
     let mut last_end = vec![Ns::MIN; threads.map_or(0, |thread| thread.index() + 1)];
     for (row, thread) in states.thread.iter().enumerate() {
         let Some(thread) = thread.some() else { continue };
-        let (start, end) = (states.start[row], last_end[thread.index()]);
+        let (start, end) = (states.start[row], last_end[thread]);
         if start < end {
             return Err(TableError { table: "states", problem: CellError::Overlap { row, start, end } });
         }
-        last_end[thread.index()] = states.end[row];
+        last_end[thread] = states.end[row];
     }
     Ok(())
 }

@@ -74,12 +74,12 @@ impl Trace {
                     && selected.name(self.calls.name[at])
             })
             .collect();
-        let around = selection.name.is_some().then(|| Around::new(&self, &calls));
+        let around = selection.name.is_some().then(|| StayingCalls::new(&self, &calls));
         let waits: Vec<bool> = (0..self.waits.len())
             .map(|at| {
                 let wait = self.waits.row(WaitId::new(at));
                 let named = around.as_ref().is_none_or(|around| {
-                    let stays = wait.call.some().map(|call| calls[call.index()]);
+                    let stays = wait.call.some().map(|call| calls[call]);
                     let by_library = stays.is_none() && selected.name(wait.library);
                     by_library || stays == Some(true) || around.holds(wait.thread, wait.start, wait.end)
                 });
@@ -90,7 +90,7 @@ impl Trace {
         let ops: Vec<bool> = (0..self.ops.len())
             .map(|at| {
                 let call = self.ops.call[at].some();
-                let asked = call.is_some_and(|call| calls[call.index()]);
+                let asked = call.is_some_and(|call| calls[call]);
                 let (thread, called) = self.caller(call);
                 let chosen = selected.caller(thread, called) && selected.name(self.ops.name[at]);
                 let in_time = selected.time(self.ops.start[at], self.ops.end[at]);
@@ -99,7 +99,7 @@ impl Trace {
             .collect();
         let syncs: Vec<bool> = (0..self.syncs.len())
             .map(|at| match self.syncs.call[at].some() {
-                Some(call) => calls[call.index()],
+                Some(call) => calls[call],
                 None => selected.time(self.syncs.start[at], self.syncs.end[at]),
             })
             .collect();
@@ -110,7 +110,7 @@ impl Trace {
             })
             .collect();
         let arguments: Vec<bool> =
-            self.arguments.call.iter().map(|call| call.is_some() && calls[call.index()]).collect();
+            self.arguments.call.iter().map(|call| call.is_some() && calls[*call]).collect();
         let (states, limits, samples, tallies) = self.around(selected);
         let stay = Marks {
             calls: Some(calls),
@@ -160,9 +160,7 @@ impl Trace {
 
     /// The thread of a call and the time of its entry, ns; no thread and 0 without a call.
     pub fn caller(&self, call: Option<CallId>) -> (ThreadId, Ns) {
-        call.map_or((ThreadId::NONE, 0), |call| {
-            (self.calls.thread[call.index()], self.calls.start[call.index()])
-        })
+        call.map_or((ThreadId::NONE, 0), |call| (self.calls.thread[call], self.calls.start[call]))
     }
 
     /// The calls in which the holders and releasers of the waited-for locks were, and the calls around these.
@@ -200,7 +198,7 @@ impl Trace {
             // Callers are in earlier rows.
             for stack in (0..stay.len()).rev() {
                 if let Some(caller) = self.stacks.caller[stack].some().filter(|_| stay[stack]) {
-                    stay[caller.index()] = true;
+                    stay[caller] = true;
                 }
             }
         }
@@ -212,10 +210,10 @@ impl Trace {
 }
 
 /// The calls that stay, by thread and start, each with the latest end so far.
-struct Around(Vec<(ThreadId, Ns, Ns)>);
+struct StayingCalls(Vec<(ThreadId, Ns, Ns)>);
 
-impl Around {
-    fn new(trace: &Trace, stays: &[bool]) -> Around {
+impl StayingCalls {
+    fn new(trace: &Trace, stays: &[bool]) -> StayingCalls {
         let calls = &trace.calls;
         let staying = (0..calls.len()).filter(|at| stays[*at]);
         let mut rows: Vec<_> = staying.map(|at| (calls.thread[at], calls.start[at], calls.end[at])).collect();
@@ -225,7 +223,7 @@ impl Around {
                 rows[at].2 = rows[at].2.max(rows[at - 1].2);
             }
         }
-        Around(rows)
+        StayingCalls(rows)
     }
 
     fn holds(&self, thread: ThreadId, start: Ns, end: Ns) -> bool {

@@ -24,9 +24,9 @@ use std::sync::Arc;
 const GROUP: usize = 1 << 20;
 
 /// The values of a column, by row; `None` is null in the file.
-pub struct Values<'a>(Of<'a>);
+pub struct Values<'a>(ValueSource<'a>);
 
-enum Of<'a> {
+enum ValueSource<'a> {
     Int64(Fill<'a, i64>),
     Int32(Fill<'a, i32>),
     UInt32(Fill<'a, i32>),
@@ -51,42 +51,44 @@ fn fill<'a, T: 'a>(value: impl Fn(usize) -> Option<T> + Sync + 'a) -> Fill<'a, T
 impl<'a> Values<'a> {
     /// Signed 64-bit numbers.
     pub fn int64(value: impl Fn(usize) -> Option<i64> + Sync + 'a) -> Values<'a> {
-        Values(Of::Int64(fill(value)))
+        Values(ValueSource::Int64(fill(value)))
     }
 
     /// Signed 32-bit numbers.
     pub fn int32(value: impl Fn(usize) -> Option<i32> + Sync + 'a) -> Values<'a> {
-        Values(Of::Int32(fill(value)))
+        Values(ValueSource::Int32(fill(value)))
     }
 
     /// Unsigned 32-bit numbers.
     pub fn uint32(value: impl Fn(usize) -> Option<u32> + Sync + 'a) -> Values<'a> {
-        Values(Of::UInt32(fill(move |row| value(row).map(|value| value as i32))))
+        Values(ValueSource::UInt32(fill(move |row| value(row).map(|value| value as i32))))
     }
 
     /// Floating-point numbers.
     pub fn double(value: impl Fn(usize) -> Option<f64> + Sync + 'a) -> Values<'a> {
-        Values(Of::Double(fill(value)))
+        Values(ValueSource::Double(fill(value)))
     }
 
     /// Texts, each created when its row is written.
     pub fn text<T: AsRef<str>>(value: impl Fn(usize) -> Option<T> + Sync + 'a) -> Values<'a> {
-        Values(Of::Text(fill(move |row| value(row).map(|text| ByteArray::from(text.as_ref())))))
+        Values(ValueSource::Text(fill(move |row| value(row).map(|text| ByteArray::from(text.as_ref())))))
     }
 
     /// Texts that many rows share: `number` gives the index of each row's text.
     pub(crate) fn among(texts: Vec<ByteArray>, number: impl Fn(usize) -> usize + Sync + 'a) -> Values<'a> {
-        Values(Of::Among(texts, fill(move |row| Some(number(row) as u32))))
+        Values(ValueSource::Among(texts, fill(move |row| Some(number(row) as u32))))
     }
 
     /// The column's declaration in the file's schema.
     fn declared(&self, name: &str) -> Result<Type, ParquetError> {
         let (physical, logical) = match self.0 {
-            Of::Int64(_) => (Physical::INT64, None),
-            Of::Int32(_) => (Physical::INT32, None),
-            Of::UInt32(_) => (Physical::INT32, Some(LogicalType::integer(32, false))),
-            Of::Double(_) => (Physical::DOUBLE, None),
-            Of::Text(_) | Of::Among(..) => (Physical::BYTE_ARRAY, Some(LogicalType::String)),
+            ValueSource::Int64(_) => (Physical::INT64, None),
+            ValueSource::Int32(_) => (Physical::INT32, None),
+            ValueSource::UInt32(_) => (Physical::INT32, Some(LogicalType::integer(32, false))),
+            ValueSource::Double(_) => (Physical::DOUBLE, None),
+            ValueSource::Text(_) | ValueSource::Among(..) => {
+                (Physical::BYTE_ARRAY, Some(LogicalType::String))
+            }
         };
         let column = Type::primitive_type_builder(name, physical).with_repetition(Repetition::OPTIONAL);
         column.with_logical_type(logical).build()
@@ -97,31 +99,33 @@ impl<'a> Values<'a> {
         let properties =
             properties().set_dictionary_enabled(false).set_compression(Compression::UNCOMPRESSED);
         match &self.0 {
-            Of::Int64(fill) => values::<Int64Type>(rows, fill, column, properties),
-            Of::Int32(fill) | Of::UInt32(fill) => values::<Int32Type>(rows, fill, column, properties),
-            Of::Double(fill) => values::<DoubleType>(rows, fill, column, properties),
-            Of::Text(_) | Of::Among(..) => self.encode(rows, column),
+            ValueSource::Int64(fill) => values::<Int64Type>(rows, fill, column, properties),
+            ValueSource::Int32(fill) | ValueSource::UInt32(fill) => {
+                values::<Int32Type>(rows, fill, column, properties)
+            }
+            ValueSource::Double(fill) => values::<DoubleType>(rows, fill, column, properties),
+            ValueSource::Text(_) | ValueSource::Among(..) => self.encode(rows, column),
         }
     }
 
     /// The column chunk of some rows.
     fn encode(&self, rows: Range<usize>, column: &ColumnDescPtr) -> Result<Encoded, ParquetError> {
         match &self.0 {
-            Of::Int64(fill) => match Numbers::of(fill, rows.clone(), i64::from) {
+            ValueSource::Int64(fill) => match Numbers::of(fill, rows.clone(), i64::from) {
                 Some(numbers) => dictionary::write(&numbers.int64(), column),
                 None => differences::<Int64Type>(rows, fill, column),
             },
-            Of::Int32(fill) => match Numbers::of(fill, rows.clone(), i64::from) {
+            ValueSource::Int32(fill) => match Numbers::of(fill, rows.clone(), i64::from) {
                 Some(numbers) => dictionary::write(&numbers.int32(), column),
                 None => differences::<Int32Type>(rows, fill, column),
             },
-            Of::UInt32(fill) => match Numbers::of(fill, rows.clone(), |bits| (bits as u32).into()) {
+            ValueSource::UInt32(fill) => match Numbers::of(fill, rows.clone(), |bits| (bits as u32).into()) {
                 Some(numbers) => dictionary::write(&numbers.uint32(), column),
                 None => differences::<Int32Type>(rows, fill, column),
             },
-            Of::Double(fill) => values::<DoubleType>(rows, fill, column, properties()),
-            Of::Text(fill) => values::<ByteArrayType>(rows, fill, column, properties()),
-            Of::Among(texts, fill) => match dictionary::of_texts(texts, fill, rows.clone()) {
+            ValueSource::Double(fill) => values::<DoubleType>(rows, fill, column, properties()),
+            ValueSource::Text(fill) => values::<ByteArrayType>(rows, fill, column, properties()),
+            ValueSource::Among(texts, fill) => match dictionary::of_texts(texts, fill, rows.clone()) {
                 Some(indexed) => dictionary::write(&indexed, column),
                 None => {
                     let text = |rows: Range<usize>, cells: &mut Cells<ByteArray>| {
@@ -186,12 +190,12 @@ pub fn to_parquet(
     columns: &[(&str, Values<'_>)],
 ) -> Result<Vec<u8>, FileError> {
     let write = || {
-        let bytes = write(rows, columns, First::AsOthers)?;
+        let bytes = write(rows, columns, LeadColumn::AsOthers)?;
         // Rows that follow a rule take next to nothing: those of arguments, for example, if each call has one. A reader
         // refuses such a file, because a few bytes that mean any number of rows could fill its memory.
         match rows as u64 <= most_rows(bytes.len()) {
             true => Ok(bytes),
-            false => write(rows, columns, First::InFull),
+            false => write(rows, columns, LeadColumn::InFull),
         }
     };
     write().map_err(|error| FileError::Parquet(table, error))
@@ -199,13 +203,13 @@ pub fn to_parquet(
 
 /// How a table's first column is written.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum First {
+enum LeadColumn {
     AsOthers,
     /// Every value with all its bytes: at least four for each row that is not null.
     InFull,
 }
 
-fn write(rows: usize, columns: &[(&str, Values<'_>)], first: First) -> Result<Vec<u8>, ParquetError> {
+fn write(rows: usize, columns: &[(&str, Values<'_>)], first: LeadColumn) -> Result<Vec<u8>, ParquetError> {
     let declared: Result<Vec<_>, _> =
         columns.iter().map(|(name, values)| values.declared(name).map(Arc::new)).collect();
     let schema = Type::group_type_builder("schema").with_fields(declared?).build()?;
@@ -218,7 +222,7 @@ fn write(rows: usize, columns: &[(&str, Values<'_>)], first: First) -> Result<Ve
         let each = some.par_iter().flat_map(|group| {
             let columns = columns.par_iter().zip(&described).enumerate();
             columns.map(|(at, ((_, values), column))| match first {
-                First::InFull if at == 0 => values.in_full(group.clone(), column),
+                LeadColumn::InFull if at == 0 => values.in_full(group.clone(), column),
                 _ => values.encode(group.clone(), column),
             })
         });

@@ -24,7 +24,7 @@ fn shorten_handoffs(waits: &mut Waits) {
 
 fn sort(states: &mut States) {
     let mut order: Vec<StateId> = states.ids().collect();
-    order.sort_by_key(|row| states.start[row.index()]);
+    order.sort_by_key(|row| states.start[*row]);
     let mut sorted = States::default();
     for row in order {
         sorted.push(states.row(row));
@@ -38,7 +38,7 @@ fn separate(states: &mut States) {
     let mut next_start = vec![None; threads.map_or(0, |thread| thread.index() + 1)];
     for row in (0..states.len()).rev() {
         let Some(thread) = states.thread[row].some() else { continue };
-        let next = &mut next_start[thread.index()];
+        let next = &mut next_start[thread];
         states.end[row] = next.map_or(states.end[row], |next| states.end[row].min(next));
         *next = Some(states.start[row]);
     }

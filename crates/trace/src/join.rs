@@ -36,10 +36,10 @@ impl CorrelationIndex {
     pub fn new(trace: &Trace) -> CorrelationIndex {
         let calls = &trace.calls;
         let with_id = || {
-            let with_id = calls.ids().filter(|call| calls.correlation[call.index()] != 0);
+            let with_id = calls.ids().filter(|call| calls.correlation[*call] != 0);
             with_id.map(|call| {
-                let process = trace.process_of_thread(calls.thread[call.index()]);
-                (place(trace.processes.len(), process), calls.correlation[call.index()], call)
+                let process = trace.process_of_thread(calls.thread[call]);
+                (place(trace.processes.len(), process), calls.correlation[call], call)
             })
         };
         let none = Ids { count: 0, first: i64::MAX, last: i64::MIN };
@@ -119,7 +119,7 @@ impl Trace {
             let call = index.call(process, self.ops.correlation[at]);
             self.ops.call[at] = call;
             match call.some() {
-                Some(call) => has_op[call.index()] = true,
+                Some(call) => has_op[call] = true,
                 // Unified-memory migrations belong to no call and carry no id: nothing is lost.
                 None => unmatched_ops += u64::from(self.ops.correlation[at] != 0),
             }
@@ -144,7 +144,7 @@ impl Trace {
         let shares = |at: usize| {
             let process = self.process_of_thread(calls.thread[at]);
             let first = index.call(process, calls.correlation[at]).some();
-            first.is_some_and(|first| has_op[first.index()])
+            first.is_some_and(|first| has_op[first])
         };
         let captures = Captures::new(self);
         let captured = |at: usize| captures.at(calls.thread[at], calls.start[at]);

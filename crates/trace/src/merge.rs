@@ -56,9 +56,9 @@ impl Trace {
     fn devices_of(&self, other: &Trace, texts: &[Sym]) -> (Rows, Vec<bool>) {
         let known = |uuid: Sym| match self.text(uuid) {
             "" => None,
-            _ => self.devices.ids().find(|known| self.devices.uuid[known.index()] == uuid),
+            _ => self.devices.ids().find(|known| self.devices.uuid[*known] == uuid),
         };
-        let known: Vec<_> = other.devices.uuid.iter().map(|uuid| known(texts[uuid.index()])).collect();
+        let known: Vec<_> = other.devices.uuid.iter().map(|uuid| known(texts[*uuid])).collect();
         let mut new = (self.devices.len()..).map(DeviceId::new);
         let rows = known.iter().filter_map(|known| known.or_else(|| new.next())).map(|row| row.0);
         (Rows::Each(rows.collect()), known.iter().map(|known| known.is_none()).collect())
@@ -99,8 +99,8 @@ mod tests {
         all.append(&one(3, "a"), -5);
         let calls: Vec<_> = all.calls.ids().map(|call| all.calls.row(call)).collect();
         let seen = calls.iter().map(|call| {
-            let function = all.frames.function[all.stacks.frame[call.stack.index()].index()];
-            (call.start, all.text(call.name), all.text(function), all.threads.tid[call.thread.index()])
+            let function = all.frames.function[all.stacks.frame[call.stack].index()];
+            (call.start, all.text(call.name), all.text(function), all.threads.tid[call.thread])
         });
         assert_eq!(seen.collect::<Vec<_>>(), [(10, "a", "a", 1), (110, "b", "b", 2), (5, "a", "a", 3)]);
         for (at, op) in all.ops.ids().map(|op| all.ops.row(op)).enumerate() {

@@ -432,23 +432,23 @@ impl Trace {
 
     /// The process a thread belongs to.
     pub fn process_of_thread(&self, thread: ThreadId) -> ProcessId {
-        thread.some().map_or(ProcessId::NONE, |thread| self.threads.process[thread.index()])
+        thread.some().map_or(ProcessId::NONE, |thread| self.threads.process[thread])
     }
 
     /// The context a stream belongs to.
     pub fn context_of_stream(&self, stream: StreamId) -> ContextId {
-        stream.some().map_or(ContextId::NONE, |stream| self.streams.context[stream.index()])
+        stream.some().map_or(ContextId::NONE, |stream| self.streams.context[stream])
     }
 
     /// The process a stream belongs to.
     pub fn process_of_stream(&self, stream: StreamId) -> ProcessId {
         let context = self.context_of_stream(stream);
-        context.some().map_or(ProcessId::NONE, |context| self.contexts.process[context.index()])
+        context.some().map_or(ProcessId::NONE, |context| self.contexts.process[context])
     }
 
     /// The device a stream belongs to.
     pub fn device_of_stream(&self, stream: StreamId) -> DeviceId {
         let context = self.context_of_stream(stream);
-        context.some().map_or(DeviceId::NONE, |context| self.contexts.device[context.index()])
+        context.some().map_or(DeviceId::NONE, |context| self.contexts.device[context])
     }
 }

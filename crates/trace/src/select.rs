@@ -50,9 +50,7 @@ impl Selection {
             within: self.range.as_ref().map(|wanted| {
                 let chosen: Vec<bool> =
                     trace.strings.iter().map(|(_, text)| contains(text, wanted)).collect();
-                Within::new(trace, |range| {
-                    chosen[trace.ranges.name[range.index()].index()] && marks(trace, range)
-                })
+                Within::new(trace, |range| chosen[trace.ranges.name[range].index()] && marks(trace, range))
             }),
         }
     }
@@ -67,7 +65,7 @@ impl Selection {
         let names = || trace.calls.name.iter().chain(&trace.ops.name).chain(&trace.ranges.name);
         let Some(wanted) = &self.name else { return true };
         let chosen: Vec<bool> = trace.strings.iter().map(|(_, text)| contains(text, wanted)).collect();
-        names().any(|name| chosen[name.index()])
+        names().any(|name| chosen[*name])
     }
 
     /// Whether any range of the trace has a selected name; always without a condition.
@@ -86,8 +84,7 @@ impl Selection {
                 && selected.name(calls.name[at])
         };
         let op = |at: usize| {
-            let caller =
-                ops.call[at].some().map(|call| (calls.thread[call.index()], calls.start[call.index()]));
+            let caller = ops.call[at].some().map(|call| (calls.thread[call], calls.start[call]));
             let (thread, asked) = caller.unwrap_or((ThreadId::default(), ops.start[at]));
             selected.time(ops.start[at], ops.end[at])
                 && selected.caller(thread, asked)
@@ -116,7 +113,7 @@ impl Selection {
     /// The program's ranges that have a selected name; none without a condition.
     pub fn ranges<'a>(&'a self, trace: &'a Trace) -> impl Iterator<Item = RangeId> + 'a {
         let of = move |wanted: &'a String| {
-            let name = |range: &RangeId| trace.text(trace.ranges.name[range.index()]);
+            let name = |range: &RangeId| trace.text(trace.ranges.name[*range]);
             trace.ranges.ids().filter(move |range| marks(trace, *range) && contains(name(range), wanted))
         };
         self.range.iter().flat_map(of)
@@ -125,7 +122,7 @@ impl Selection {
 
 /// Whether a range is the program's, not the tracer's own work.
 pub fn marks(trace: &Trace, range: RangeId) -> bool {
-    trace.ranges.kind[range.index()] != RangeKind::Overhead
+    trace.ranges.kind[range] != RangeKind::Overhead
 }
 
 impl Selected {
@@ -176,13 +173,13 @@ impl Selected {
     pub fn thread(&self, thread: ThreadId) -> bool {
         match &self.threads {
             None => true,
-            Some(chosen) => thread.some().is_some_and(|thread| chosen[thread.index()]),
+            Some(chosen) => thread.some().is_some_and(|thread| chosen[thread]),
         }
     }
 
     /// Whether the name is selected.
     pub fn name(&self, name: Sym) -> bool {
-        self.names.as_ref().is_none_or(|chosen| chosen[name.index()])
+        self.names.as_ref().is_none_or(|chosen| chosen[name])
     }
 }
 

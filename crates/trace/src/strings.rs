@@ -24,6 +24,8 @@ impl Sym {
     }
 }
 
+crate::table::indexes!(Sym);
+
 /// All text of a trace, each distinct string once, in one allocation.
 #[derive(Clone)]
 pub struct Strings {

@@ -203,6 +203,33 @@ macro_rules! row_id {
                 $name::NONE
             }
         }
+
+        $crate::table::indexes!($name);
     };
 }
-pub(crate) use {moved, row_id, table};
+
+/// Lets a number of rows index columns: vectors and slices with a value per row.
+macro_rules! indexes {
+    ($name:ident) => {
+        $crate::table::indexes!($name, Vec<T>);
+        $crate::table::indexes!($name, [T]);
+    };
+    ($name:ident, $column:ty) => {
+        impl<T> std::ops::Index<$name> for $column {
+            type Output = T;
+
+            #[inline]
+            fn index(&self, row: $name) -> &T {
+                &self[row.index()]
+            }
+        }
+
+        impl<T> std::ops::IndexMut<$name> for $column {
+            #[inline]
+            fn index_mut(&mut self, row: $name) -> &mut T {
+                &mut self[row.index()]
+            }
+        }
+    };
+}
+pub(crate) use {indexes, moved, row_id, table};

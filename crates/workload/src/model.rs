@@ -541,6 +541,25 @@ pub enum Value {
     Float(f32),
 }
 
+/// Lets a row index lists with a value per row.
+macro_rules! indexes {
+    ($name:ident, $list:ty) => {
+        impl<T> std::ops::Index<$name> for $list {
+            type Output = T;
+
+            fn index(&self, row: $name) -> &T {
+                &self[row.index()]
+            }
+        }
+
+        impl<T> std::ops::IndexMut<$name> for $list {
+            fn index_mut(&mut self, row: $name) -> &mut T {
+                &mut self[row.index()]
+            }
+        }
+    };
+}
+
 macro_rules! ids {
     ($($(#[$doc:meta])* $name:ident)*) => {$(
         $(#[$doc])*
@@ -554,6 +573,9 @@ macro_rules! ids {
                 self.0 as usize
             }
         }
+
+        indexes!($name, [T]);
+        indexes!($name, Vec<T>);
     )*};
 }
 

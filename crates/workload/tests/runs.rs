@@ -279,7 +279,7 @@ fn met(steps: &[Step]) -> BTreeSet<BarrierId> {
 /// Whether no thread waits for ever: executes all threads until none can continue.
 fn all_meet(workload: &Workload) -> bool {
     let threads = &workload.processes[0].threads;
-    let parties = |barrier: &BarrierId| workload.barriers[barrier.index()].parties as usize;
+    let parties = |barrier: &BarrierId| workload.barriers[*barrier].parties as usize;
     let meets = |steps: Vec<&Step>| -> Vec<BarrierId> {
         let barrier = |step: &Step| match step {
             Step::Call(Call::Meet { barrier }) => Some(*barrier),

@@ -5,7 +5,7 @@
 use super::state::Process;
 use super::state::texts::Texts;
 use super::state::times::Times;
-use super::state::unread::Unread;
+use super::state::unread::UnreadCounts;
 use crate::cupti;
 use rayon::prelude::*;
 use rustc_hash::FxHashMap;
@@ -59,7 +59,7 @@ impl<'a> Survey<'a> {
 }
 
 /// The operations of a chunk, and what is left to be done for it.
-struct Decoded<'a> {
+struct DecodedChunk<'a> {
     rest: Vec<Rest<'a>>,
     /// Their streams are numbered as they appear in the chunk.
     ops: Ops,
@@ -70,7 +70,7 @@ struct Decoded<'a> {
     times: Times,
     /// Whether it has records of operations.
     has_operations: bool,
-    unread: Unread,
+    unread: UnreadCounts,
 }
 
 /// Work that must be done in the order of a process's records.
@@ -87,7 +87,7 @@ enum Rest<'a> {
 struct Decoder<'a, 't> {
     texts: &'t Texts,
     file: Home,
-    decoded: Decoded<'a>,
+    decoded: DecodedChunk<'a>,
     streams: FxHashMap<[u32; 3], usize>,
     graphs: FxHashMap<u32, usize>,
     /// The last operation's stream, and its number.
@@ -246,17 +246,17 @@ impl<'a> Decoder<'a, '_> {
     }
 }
 
-impl<'a> Decoded<'a> {
+impl<'a> DecodedChunk<'a> {
     /// Reads a chunk of a file; `ops` is empty and has memory to use.
-    fn of(chunk: &Chunk<'a>, file: Home, texts: &Texts, ops: Ops) -> Decoded<'a> {
-        let decoded = Decoded {
+    fn of(chunk: &Chunk<'a>, file: Home, texts: &Texts, ops: Ops) -> DecodedChunk<'a> {
+        let decoded = DecodedChunk {
             rest: Vec::new(),
             ops,
             graphs: Vec::new(),
             devices: Vec::new(),
             times: Times::default(),
             has_operations: false,
-            unread: Unread::default(),
+            unread: UnreadCounts::default(),
         };
         let (streams, graphs) = (FxHashMap::default(), FxHashMap::default());
         let mut decoder = Decoder { texts, file, decoded, streams, graphs, last: None };
@@ -270,7 +270,7 @@ impl Process<'_, '_> {
     pub(super) fn survey<'c>(&mut self, chunks: &[Chunk<'c>]) -> Vec<Survey<'c>> {
         let file = self.file;
         let surveys: Vec<Survey<'_>> = chunks.par_iter().map(|chunk| Survey::of(chunk, file)).collect();
-        let mut unread = Unread::default();
+        let mut unread = UnreadCounts::default();
         for (kind, record) in surveys.iter().flat_map(|survey| &survey.references) {
             unread.short += u64::from(self.reference(*kind, record).is_none());
         }
@@ -286,7 +286,7 @@ impl Process<'_, '_> {
         for (batch, first) in chunks.chunks(size).zip((0..).step_by(size)) {
             let (file, texts) = (self.file, &self.texts);
             let read = batch.par_iter().zip(spare.par_iter_mut());
-            let decode = |(chunk, ops)| Decoded::of(chunk, file, texts, take(ops));
+            let decode = |(chunk, ops)| DecodedChunk::of(chunk, file, texts, take(ops));
             let decoded: Vec<_> = read.map(decode).collect();
             for (at, (decoded, chunk)) in decoded.into_iter().zip(batch).enumerate() {
                 self.chunk = first + at;
@@ -299,8 +299,8 @@ impl Process<'_, '_> {
     }
 
     /// Reads the other records of a chunk; returns its operations.
-    fn add(&mut self, tid: u32, decoded: Decoded<'_>) -> Ops {
-        let Decoded { rest, mut ops, graphs, devices, times, has_operations, mut unread } = decoded;
+    fn add(&mut self, tid: u32, decoded: DecodedChunk<'_>) -> Ops {
+        let DecodedChunk { rest, mut ops, graphs, devices, times, has_operations, mut unread } = decoded;
         if has_operations {
             self.cupti.insert(tid);
         }
@@ -321,7 +321,7 @@ impl Process<'_, '_> {
             };
             unread.short += u64::from(read.is_none());
         }
-        ops.stream.iter_mut().for_each(|stream| *stream = streams[stream.index()]);
+        ops.stream.iter_mut().for_each(|stream| *stream = streams[*stream]);
         graphs.into_iter().for_each(|(row, name)| ops.name[row] = names[name]);
         self.device_of.extend(devices);
         self.add_times(times);

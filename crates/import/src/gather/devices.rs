@@ -18,16 +18,16 @@ impl Process<'_, '_> {
             None => {
                 let first = ids.device(trace, ordinal.into());
                 let further = Device { ordinal: ordinal.into(), ..Device::default() };
-                let is_free = trace.text(trace.devices.uuid[first.index()]).is_empty();
+                let is_free = trace.text(trace.devices.uuid[first]).is_empty();
                 let row = if is_free { first } else { trace.devices.push(further) };
-                trace.devices.uuid[row.index()] = trace.strings.intern(&text(uuid));
+                trace.devices.uuid[row] = trace.strings.intern(&text(uuid));
                 devices.differ |= !is_free;
                 devices.rows.insert(uuid, row);
                 devices.places.insert(row, (pci_domain, pci_place));
                 row
             }
         };
-        devices.differ |= trace.devices.ordinal[row.index()] != i64::from(ordinal);
+        devices.differ |= trace.devices.ordinal[row] != i64::from(ordinal);
         self.gpus.insert(ordinal, row);
     }
 
@@ -58,7 +58,7 @@ impl Gather<'_> {
                 // Those whose place is unknown have no UUID either, and come last; instances of MIG share a place.
                 let places = &self.devices.places;
                 rows.sort_by_key(|row| (places.get(row).copied().unwrap_or((u32::MAX, u32::MAX)), *row));
-                (0..).zip(rows).for_each(|(number, row)| devices.ordinal[row.index()] = number);
+                (0..).zip(rows).for_each(|(number, row)| devices.ordinal[row] = number);
                 "are numbered in the order of their PCI addresses"
             }
         };

@@ -1,6 +1,6 @@
 //! Work that calls issue to GPUs, and the streams that they name: `order.rs` joins them.
 
-use super::order::{Group, Issue, Joined, Work, join};
+use super::order::{Group, Issue, JoinCounts, Work, join};
 use super::state::Process;
 use rayon::prelude::*;
 use trace::{OpKind, Ops};
@@ -18,16 +18,16 @@ impl Process<'_, '_> {
             self.compare(&issues, &found, groups.len(), joined);
         }
         for (issue, id) in issues.iter().zip(&found) {
-            self.all.trace.calls.correlation[issue.call.index()] = *id;
+            self.all.trace.calls.correlation[issue.call] = *id;
         }
         self.later.joined = joined;
     }
 
     /// Compares the join with the correlation ids that CUPTI told as the calls entered the driver, and says so in notes.
-    fn compare(&mut self, issues: &[Issue], found: &[i64], groups: usize, joined: Joined) {
+    fn compare(&mut self, issues: &[Issue], found: &[i64], groups: usize, joined: JoinCounts) {
         let is_wrong = |(issue, id): &(&Issue, &i64)| **id != 0 && **id != i64::from(issue.correlation);
         let wrong = issues.iter().zip(found).filter(is_wrong).count();
-        let Joined { calls, uncertain, without } = joined;
+        let JoinCounts { calls, uncertain, without } = joined;
         self.note(format!(
             "join by order: {groups} groups of operations, {calls} calls, {uncertain} uncertain"
         ));

@@ -2,7 +2,7 @@
 //! stacks need the calls they happened in, synchronizations need contexts.
 
 use super::state::Process;
-use super::state::later::Stacked;
+use super::state::later::CallStack;
 use crate::cupti;
 use spool::{
     ApiCall, CallTally, Kept, Kind, Made, Module, Place, Record, Stack, StreamNumber, Sync, Tally, ThreadEnd,
@@ -28,7 +28,7 @@ impl Process<'_, '_> {
                 self.later.tallies.stack(tid, &self.clocks, last);
                 let (start, end) = (self.clocks.ns(start), self.clocks.ns(end));
                 let (native, python) = record.frames_behind(size_of::<Stack>(), python)?;
-                self.later.stacks.push(Stacked { tid, start, end, native, python });
+                self.later.stacks.push(CallStack { tid, start, end, native, python });
             }
             Kept::Sync => self.later.syncs.push((tag, Sync::read(body)?)),
             Kept::StreamNumber => {

@@ -5,7 +5,7 @@
 //! none. CUPTI and the wrapper take their times from different clocks.
 
 use super::state::Process;
-use super::state::later::Stacked;
+use super::state::later::CallStack;
 use crate::suffix;
 use rayon::prelude::*;
 use spool::{Lock, Mode, PythonFrame, Wait};
@@ -49,14 +49,14 @@ impl Index {
             let at = call.index();
             (calls_of.start[at], -calls_of.end[at], *call)
         };
-        let same = |a: &CallId, b: &CallId| calls_of.thread[a.index()] == calls_of.thread[b.index()];
+        let same = |a: &CallId, b: &CallId| calls_of.thread[*a] == calls_of.thread[*b];
         calls.par_chunk_by_mut(same).filter(|of_one| !of_one.is_sorted_by_key(key)).for_each(|of_one| {
             of_one.par_sort_unstable_by_key(key);
         });
-        let starts = calls.iter().map(|call| calls_of.start[call.index()]).collect();
+        let starts = calls.iter().map(|call| calls_of.start[*call]).collect();
         let mut threads = vec![Row::default(); trace.threads.len()];
         let mut from = 0;
-        for of_one in calls.chunk_by(|a, b| calls_of.thread[a.index()] == calls_of.thread[b.index()]) {
+        for of_one in calls.chunk_by(|a, b| calls_of.thread[*a] == calls_of.thread[*b]) {
             let to = from + of_one.len();
             let thread = calls_of.thread[of_one[0].index()];
             if let Some(row) = threads.get_mut(thread.index()) {
@@ -79,8 +79,8 @@ impl Index {
     fn around(&self, trace: &Trace, thread: ThreadId, time: Ns) -> CallId {
         let end = self.from(thread, time.saturating_add(1));
         let before = self.calls[..end].iter().rev().take(DEEPEST);
-        let mut same = before.take_while(|call| trace.calls.thread[call.index()] == thread);
-        same.find(|call| trace.calls.end[call.index()] > time).copied().unwrap_or_default()
+        let mut same = before.take_while(|call| trace.calls.thread[**call] == thread);
+        same.find(|call| trace.calls.end[**call] > time).copied().unwrap_or_default()
     }
 
     /// The calls of a thread that may be the one entered at `since`, and some that are not.
@@ -88,7 +88,7 @@ impl Index {
         let first = self.from(thread, since.saturating_sub(SLACK));
         let behind = self.from(thread, since).saturating_add(NEARBY);
         let nearby = &self.calls[first..behind.min(self.calls.len())];
-        let own = nearby.partition_point(|call| trace.calls.thread[call.index()] == thread);
+        let own = nearby.partition_point(|call| trace.calls.thread[*call] == thread);
         &nearby[..own]
     }
 
@@ -103,10 +103,9 @@ impl Index {
         at: Ns,
     ) -> CallId {
         let calls = &trace.calls;
-        let begins = |call: &CallId| calls.start[call.index()];
-        let is_it = |call: &&CallId| {
-            begins(call) <= at.saturating_add(SLACK) && is_function(calls.name[call.index()])
-        };
+        let begins = |call: &CallId| calls.start[*call];
+        let is_it =
+            |call: &&CallId| begins(call) <= at.saturating_add(SLACK) && is_function(calls.name[**call]);
         // Consecutive calls of a function may be shorter than the difference between the clocks.
         let candidates = self.nearby(trace, thread, since).iter().filter(is_it);
         let own = candidates.min_by_key(|call| begins(call).abs_diff(since)).copied();
@@ -261,7 +260,7 @@ impl Process<'_, '_> {
     }
 
     /// Assigns a stack to the driver call it was taken in, and to the runtime call around that.
-    fn stack(&mut self, index: &Index, stacked: &Stacked) {
+    fn stack(&mut self, index: &Index, stacked: &CallStack) {
         let Some((start, end)) = self.times(stacked.start, stacked.end) else { return };
         let thread = self.thread(stacked.tid);
         let stack = self.stack_row(stacked);
@@ -272,10 +271,10 @@ impl Process<'_, '_> {
         let calls = &trace.calls;
         // Its middle lies within the call, even if the clocks disagree about its ends.
         let is_within = |call: &&CallId| {
-            let (begun, ended) = (calls.start[call.index()], calls.end[call.index()]);
+            let (begun, ended) = (calls.start[**call], calls.end[**call]);
             let middle = begun + (ended - begun) / 2;
             let fits = (start..=end).contains(&middle) && ended <= end.saturating_add(SLACK);
-            fits && calls.api[call.index()] == Api::Driver
+            fits && calls.api[**call] == Api::Driver
         };
         let within = index.nearby(trace, thread, start).iter().find(is_within).copied();
         let around = index.around(trace, thread, start);
@@ -285,14 +284,14 @@ impl Process<'_, '_> {
             return trace.meta.leave_out("stacks of calls that are not in the trace", 1);
         }
         for call in within.into_iter().chain(around) {
-            let row = &mut trace.calls.stack[call.index()];
+            let row = &mut trace.calls.stack[call];
             if row.is_none() {
                 *row = stack;
             }
         }
     }
 
-    fn stack_row(&mut self, stacked: &Stacked) -> StackId {
+    fn stack_row(&mut self, stacked: &CallStack) -> StackId {
         self.stack_of(&stacked.native, &stacked.python)
     }
 

@@ -1,6 +1,6 @@
 //! Counts what a process's file lacks, and explains why in notes.
 
-use super::order::Joined;
+use super::order::JoinCounts;
 use super::state::Process;
 use spool::{Chunk, File, Full, Level};
 use trace::{Lost, Ns, Sym};
@@ -45,7 +45,7 @@ impl Process<'_, '_> {
 
     /// Counts what could not be joined by order.
     fn unjoined(&mut self) {
-        let Joined { uncertain, without, .. } = self.later.joined;
+        let JoinCounts { uncertain, without, .. } = self.later.joined;
         let lost = &mut self.all.trace.meta.lost;
         let uncertain = uncertain + self.later.unordered;
         lost.records("operations that one of several calls issued: it is not certain which", uncertain);

@@ -7,12 +7,12 @@
 mod decode;
 mod devices;
 mod endings;
+mod generated_code;
 mod issue;
 mod later;
 mod libraries;
 mod links;
 mod losses;
-mod made;
 mod order;
 mod places;
 mod recorded;
@@ -39,7 +39,7 @@ use spool::{Chunk, Clocks, Home, Level};
 use state::endings::Endings;
 use state::later::Later;
 use state::texts::Texts;
-use state::watched::Watched;
+use state::watched::WatchState;
 use state::{Gather, Process};
 use std::fs::File;
 use std::path::{Path, PathBuf};
@@ -236,7 +236,7 @@ impl<'a> Gather<'a> {
             self.trace.meta.epoch_unix_ns = Some(file.unix_offset());
         }
         let row = self.ids.process(&mut self.trace, number);
-        self.trace.processes.pid[row.index()] = file.pid().into();
+        self.trace.processes.pid[row] = file.pid().into();
         self.parents.push((row, file.parent()));
         self.places.next_process(file.pid(), file.began().saturating_add(file.unix_offset()));
         let (chunks, damage) = file.chunks();
@@ -259,7 +259,7 @@ impl<'a> Gather<'a> {
             last: vec![0; chunks.len() + 1],
             chunk: 0,
             later: Later::default(),
-            watched: Watched::default(),
+            watched: WatchState::default(),
             endings: Endings::default(),
             file: Home::Own,
             remarks: Vec::new(),
@@ -327,8 +327,8 @@ impl<'a> Gather<'a> {
     fn find_parents(&mut self) {
         let processes = &mut self.trace.processes;
         for (row, parent) in std::mem::take(&mut self.parents) {
-            let is_it = |id: &ProcessId| *id != row && processes.pid[id.index()] == i64::from(parent);
-            processes.parent[row.index()] = processes.ids().rfind(is_it).unwrap_or_default();
+            let is_it = |id: &ProcessId| *id != row && processes.pid[*id] == i64::from(parent);
+            processes.parent[row] = processes.ids().rfind(is_it).unwrap_or_default();
         }
     }
 

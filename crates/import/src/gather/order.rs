@@ -68,7 +68,7 @@ pub(super) struct Group {
 
 /// Result of the join.
 #[derive(Clone, Copy, Default, PartialEq, Eq, Debug)]
-pub(super) struct Joined {
+pub(super) struct JoinCounts {
     /// Calls whose operations are known.
     pub calls: u64,
     /// Calls that may have issued each other's operations.
@@ -85,7 +85,7 @@ const SLACK: Ns = 10_000;
 const AHEAD: usize = 256;
 
 /// Finds the id of each call, 0 for none. Groups come by id.
-pub(super) fn join(issues: &[Issue], groups: &[Group]) -> (Vec<i64>, Joined) {
+pub(super) fn join(issues: &[Issue], groups: &[Group]) -> (Vec<i64>, JoinCounts) {
     let told = |issue: &Issue| if issue.is_checked { 0 } else { i64::from(issue.correlation) };
     let found: Vec<i64> = issues.iter().map(told).collect();
     let mut ids: Vec<i64> = found.iter().copied().filter(|id| *id != 0).collect();
@@ -130,7 +130,7 @@ struct Join<'a> {
     /// certain.
     lost: usize,
     suspects: Vec<bool>,
-    joined: Joined,
+    joined: JoinCounts,
 }
 
 impl<'a> Join<'a> {
@@ -152,7 +152,7 @@ impl<'a> Join<'a> {
             pools,
             lost: 0,
             suspects,
-            joined: Joined::default(),
+            joined: JoinCounts::default(),
         }
     }
 

@@ -1,7 +1,7 @@
 //! Turns return addresses and Python frames into stacks of source places.
 
+use super::generated_code::{GeneratedCode, MODULE};
 use super::libraries;
-use super::made::{MODULE, Made};
 use super::symbolizer::{Symbol, Symbolizer};
 use crate::stacks::Stacks;
 use rustc_hash::{FxHashMap, FxHashSet};
@@ -9,7 +9,7 @@ use spool::Module;
 use trace::{Frame, FrameId, StackId, Sym, Trace};
 
 /// A library and the addresses where a process loaded it.
-struct Loaded {
+struct LoadedLibrary {
     path: Sym,
     base: u64,
     start: u64,
@@ -23,9 +23,9 @@ pub(super) struct Places<'a> {
     symbolizer: &'a mut dyn Symbolizer,
     stacks: Stacks,
     /// In the order in which they were seen.
-    modules: Vec<Loaded>,
+    modules: Vec<LoadedLibrary>,
     /// The code that the process generated.
-    made: Made,
+    made: GeneratedCode,
     /// The process and its start, until its list is read.
     unlisted: Option<(u32, i64)>,
     /// Every module of any process.
@@ -36,7 +36,7 @@ pub(super) struct Places<'a> {
 
 /// The owner of a native frame.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Belongs {
+enum FrameOwner {
     /// The capture library.
     Holdup,
     /// The Python interpreter: Python's frames replace it.
@@ -51,7 +51,7 @@ impl<'a> Places<'a> {
             symbolizer,
             stacks: Stacks::default(),
             modules: Vec::new(),
-            made: Made::default(),
+            made: GeneratedCode::default(),
             unlisted: None,
             libraries: FxHashSet::default(),
             frames: FxHashMap::default(),
@@ -72,7 +72,7 @@ impl<'a> Places<'a> {
     /// Starts the next process, which began at `began`, ns since 1970.
     pub fn next_process(&mut self, pid: u32, began: i64) {
         self.modules.clear();
-        self.made = Made::default();
+        self.made = GeneratedCode::default();
         self.unlisted = Some((pid, began));
         // An address outside all libraries means something else in each process.
         self.frames.retain(|(path, _), _| !path.is_empty());
@@ -80,7 +80,7 @@ impl<'a> Places<'a> {
 
     /// Whether the process runs CUDA Fortran: its run-time library is loaded.
     pub fn is_fortran(&self, trace: &Trace) -> bool {
-        let is_it = |loaded: &Loaded| {
+        let is_it = |loaded: &LoadedLibrary| {
             let file = trace.text(loaded.path).rsplit('/').next().unwrap_or_default();
             ["libcudafor", "libnvf."].iter().any(|start| file.starts_with(start))
         };
@@ -95,11 +95,11 @@ impl<'a> Places<'a> {
     /// Adds a module; one that was seen later at the same address replaces the earlier.
     pub fn module(&mut self, path: Sym, module: Module) {
         let Module { base, start, end, seen } = module;
-        let same = |known: &Loaded| (known.path, known.base) == (path, base);
+        let same = |known: &LoadedLibrary| (known.path, known.base) == (path, base);
         if !self.modules.iter().any(same) {
             self.libraries.insert(path);
             let at = self.modules.partition_point(|known| known.seen <= seen);
-            self.modules.insert(at, Loaded { path, base, start, end, seen });
+            self.modules.insert(at, LoadedLibrary { path, base, start, end, seen });
         }
     }
 
@@ -112,8 +112,8 @@ impl<'a> Places<'a> {
             let address = address.wrapping_sub(1);
             let (path, offset) = self.locate(address);
             match belongs(trace.text(path)) {
-                Belongs::Holdup => continue,
-                Belongs::Interpreter if !python.is_empty() => break,
+                FrameOwner::Holdup => continue,
+                FrameOwner::Interpreter if !python.is_empty() => break,
                 _ => innermost_first.extend(self.native(trace, path, offset)),
             }
         }
@@ -161,14 +161,14 @@ impl<'a> Places<'a> {
     }
 }
 
-fn belongs(path: &str) -> Belongs {
+fn belongs(path: &str) -> FrameOwner {
     let file = path.rsplit('/').next().unwrap_or(path);
     if file.starts_with("libholdup_capture") {
-        Belongs::Holdup
+        FrameOwner::Holdup
     } else if file.starts_with("libpython") || is_python_program(file) {
-        Belongs::Interpreter
+        FrameOwner::Interpreter
     } else {
-        Belongs::Program
+        FrameOwner::Program
     }
 }
 

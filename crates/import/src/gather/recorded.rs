@@ -42,20 +42,24 @@ impl Process<'_, '_> {
     }
 
     /// For which calls order decides what they issued.
-    pub(super) fn ordered(&self) -> Ordered<'_> {
-        Ordered { recorded: &self.recorded, is_complete: self.complete_from.is_none(), began: self.began }
+    pub(super) fn ordered(&self) -> OrderedCalls<'_> {
+        OrderedCalls {
+            recorded: &self.recorded,
+            is_complete: self.complete_from.is_none(),
+            began: self.began,
+        }
     }
 }
 
 /// The calls for which order decides what they issued.
 #[derive(Clone, Copy)]
-pub(super) struct Ordered<'p> {
+pub(super) struct OrderedCalls<'p> {
     recorded: &'p [Time],
     is_complete: bool,
     began: Ns,
 }
 
-impl Ordered<'_> {
+impl OrderedCalls<'_> {
     /// Until when an operation of a call that began at `start` must have begun for the two to be joined by order; `None`
     /// where order does not decide: operations may be there whose calls are not.
     pub(super) fn joins_until(&self, start: Ns) -> Option<Ns> {

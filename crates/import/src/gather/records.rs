@@ -66,8 +66,8 @@ impl Process<'_, '_> {
             let thread = self.thread(tid);
             let trace = &mut self.all.trace;
             if !trace.calls.thread[self.first_call..].contains(&thread) {
-                trace.threads.role[thread.index()] = ThreadRole::Tracer;
-                trace.threads.name[thread.index()] = trace.strings.intern("CUPTI's own");
+                trace.threads.role[thread] = ThreadRole::Tracer;
+                trace.threads.name[thread] = trace.strings.intern("CUPTI's own");
             }
         }
     }
@@ -124,7 +124,7 @@ impl Process<'_, '_> {
         if !is_beside {
             self.named.insert(tid);
         }
-        self.all.trace.threads.name[thread.index()] = self.texts.get(name);
+        self.all.trace.threads.name[thread] = self.texts.get(name);
     }
 
     fn device(&mut self, name: u32, device: Device) {
@@ -162,7 +162,7 @@ impl Process<'_, '_> {
         let trace = &mut self.all.trace;
         let path = trace.text(self.texts.get(path)).to_owned();
         let name = trace.strings.intern(path.rsplit('/').next().unwrap_or(&path));
-        trace.processes.name[self.row.index()] = name;
+        trace.processes.name[self.row] = name;
         if trace.meta.command.is_empty() {
             trace.meta.command = trace.text(self.texts.get(command)).to_owned();
         }

@@ -85,7 +85,7 @@ mod tests {
         let rows = trace.tallies.ids().map(|tally| trace.tallies.row(tally));
         let mut said: Vec<_> = rows
             .map(|row| {
-                let tid = trace.threads.tid[row.thread.index()];
+                let tid = trace.threads.tid[row.thread];
                 (tid, row.kind.name(), trace.text(row.name), row.count, row.time)
             })
             .collect();

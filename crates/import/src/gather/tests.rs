@@ -233,8 +233,7 @@ fn processes_know_which_one_started_them() {
     };
     // The first to use CUDA is a child; the shell that started their parent is in no file.
     let trace = read(&[process(8, 7, 10), process(7, 2, 20), process(9, 8, 30)]);
-    let parent =
-        |row: usize| trace.processes.parent[row].some().map(|parent| trace.processes.pid[parent.index()]);
+    let parent = |row: usize| trace.processes.parent[row].some().map(|parent| trace.processes.pid[parent]);
     assert_eq!(trace.processes.pid, [8, 7, 9]);
     assert_eq!([0, 1, 2].map(parent), [Some(7), None, Some(8)]);
 }

@@ -2,7 +2,7 @@
 
 use super::links::Index;
 use super::state::Process;
-use super::state::thread_waits::{ThreadWaits, Where};
+use super::state::thread_waits::{RawStack, ThreadWaits};
 use rustc_hash::FxHashMap;
 use spool::{Awaited, ThreadWait};
 use trace::{LockKind, LockLayer, StackId, Sym};
@@ -28,7 +28,7 @@ impl Process<'_, '_> {
         index: &Index,
         (tid, awaited): (u32, u32),
         wait: ThreadWait,
-        places: &FxHashMap<u64, Where>,
+        places: &FxHashMap<u64, RawStack>,
         stacks: &mut FxHashMap<u64, StackId>,
     ) {
         let ThreadWait {
@@ -93,7 +93,7 @@ impl Process<'_, '_> {
     fn place(
         &mut self,
         number: u64,
-        places: &FxHashMap<u64, Where>,
+        places: &FxHashMap<u64, RawStack>,
         stacks: &mut FxHashMap<u64, StackId>,
     ) -> StackId {
         let Some(found) = places.get(&number) else { return StackId::NONE };
@@ -109,8 +109,8 @@ impl Process<'_, '_> {
     fn library_of(&mut self, stack: StackId) -> Sym {
         let trace = &mut self.all.trace;
         let Some(stack) = stack.some() else { return Sym::EMPTY };
-        let Some(frame) = trace.stacks.frame[stack.index()].some() else { return Sym::EMPTY };
-        let path = trace.text(trace.frames.module[frame.index()]);
+        let Some(frame) = trace.stacks.frame[stack].some() else { return Sym::EMPTY };
+        let path = trace.text(trace.frames.module[frame]);
         let name = path.rsplit('/').next().unwrap_or(path).to_owned();
         trace.strings.intern(&name)
     }
@@ -179,7 +179,7 @@ mod tests {
 
     fn line(trace: &Trace, stack: StackId) -> Option<(&str, u32)> {
         let frame = trace.stacks.frame[stack.some()?.index()];
-        Some((trace.text(trace.frames.function[frame.index()]), trace.frames.line[frame.index()]))
+        Some((trace.text(trace.frames.function[frame]), trace.frames.line[frame]))
     }
 
     #[test]
@@ -192,7 +192,7 @@ mod tests {
         let wait = trace.waits.row(trace.waits.ids().next().expect("one wait"));
         assert_eq!((wait.kind, wait.layer, wait.handoff), (LockKind::Gil, LockLayer::Interpreter, 400));
         assert_eq!(wait.end - wait.start, 8_000);
-        let tid = |thread: trace::ThreadId| trace.threads.tid[thread.index()];
+        let tid = |thread: trace::ThreadId| trace.threads.tid[thread];
         assert_eq!(
             [wait.thread, wait.holder, wait.releaser].map(tid),
             [WAITER, HOLDER, HOLDER].map(i64::from)

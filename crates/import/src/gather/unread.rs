@@ -1,15 +1,15 @@
 //! Records that nobody can read, or not all of.
 
 use super::state::Process;
-use super::state::unread::Unread;
+use super::state::unread::UnreadCounts;
 
-/// The reason of [`Unread::invalid`].
+/// The reason of [`UnreadCounts::invalid`].
 const INVALID: &str = "values in records that this holdup does not know";
 
 impl Process<'_, '_> {
     /// Counts records as lost.
-    pub(super) fn add_unread(&mut self, unread: Unread) {
-        let Unread { short, unknown, misplaced, invalid } = unread;
+    pub(super) fn add_unread(&mut self, unread: UnreadCounts) {
+        let UnreadCounts { short, unknown, misplaced, invalid } = unread;
         let lost = &mut self.all.trace.meta.lost;
         lost.records("truncated record", short);
         lost.records("records of a kind that this holdup does not know", unknown);

@@ -2,7 +2,7 @@
 //! beside the process's own, with texts of its own.
 
 use super::state::Process;
-use super::state::watched::{Kept, Now};
+use super::state::watched::{PendingStack, ThreadActivity};
 use spool::{File, Glance, Home, Left, Limits, Record, Run, State, Unseen};
 use trace::{Limit, Ns, Sample, StackId, ThreadState};
 
@@ -55,7 +55,7 @@ impl Process<'_, '_> {
             Watched::Limits => self.limit(Limits::read(body)?),
             Watched::Seen => {
                 let (native, python) = record.seen()?;
-                self.watched.stacks.insert(tag, Kept::Frames(native, python));
+                self.watched.stacks.insert(tag, PendingStack::Frames(native, python));
             }
             Watched::Look => {
                 let (at, glances) = record.glances()?;
@@ -116,7 +116,7 @@ impl Process<'_, '_> {
                 self.watched.threads.remove(&tid);
             } else {
                 let (stack, state, after) = (self.seen(stack), self.thread_state(state), after.into());
-                let now = Now { stack, state, since: at, after, sampled: Ns::MIN };
+                let now = ThreadActivity { stack, state, since: at, after, sampled: Ns::MIN };
                 self.watched.threads.insert(tid, now);
             }
         }
@@ -144,11 +144,11 @@ impl Process<'_, '_> {
     /// The row of a stack by its number.
     fn seen(&mut self, number: u32) -> StackId {
         let row = match self.watched.stacks.remove(&number) {
-            Some(Kept::Row(row)) => row,
-            Some(Kept::Frames(native, python)) => self.stack_of(&native, &python),
+            Some(PendingStack::Row(row)) => row,
+            Some(PendingStack::Frames(native, python)) => self.stack_of(&native, &python),
             None => return StackId::NONE,
         };
-        self.watched.stacks.insert(number, Kept::Row(row));
+        self.watched.stacks.insert(number, PendingStack::Row(row));
         row
     }
 
@@ -262,7 +262,7 @@ mod tests {
         let row = trace.states.row(trace.states.ids().next().unwrap());
         assert_eq!((row.end - row.start, row.running, row.runnable, row.object), (1000, 100, 50, 3));
         assert_eq!((trace.text(row.call), row.state), ("read", ThreadState::Blocked));
-        assert_eq!(trace.text(trace.threads.name[row.thread.index()]), "worker");
+        assert_eq!(trace.text(trace.threads.name[row.thread]), "worker");
         let names: Vec<_> = trace.threads.name.iter().map(|name| trace.text(*name)).collect();
         assert!(names.contains(&"given") && !names.contains(&"python"), "{names:?}");
         let limit = trace.limits.row(trace.limits.ids().next().unwrap());
@@ -293,16 +293,14 @@ mod tests {
         look(&mut build, 4000, &[(OTHER, running, 0)]);
         let trace = read(build);
         let function = |stack: StackId| {
-            let frame = trace.frames.row(trace.stacks.frame[stack.index()]);
+            let frame = trace.frames.row(trace.stacks.frame[stack]);
             (trace.text(frame.function), frame.line)
         };
         let samples: Vec<_> = trace
             .samples
             .ids()
             .map(|id| trace.samples.row(id))
-            .map(|sample| {
-                (sample.at, trace.threads.tid[sample.thread.index()], function(sample.stack), sample.state)
-            })
+            .map(|sample| (sample.at, trace.threads.tid[sample.thread], function(sample.stack), sample.state))
             .collect();
         let (work, wait) = (("work", 9), ("wait", 5));
         let expected = [

@@ -2,13 +2,13 @@
 
 use super::decode::batch;
 use super::order::{Issue, Work};
-use super::recorded::Ordered;
+use super::recorded::OrderedCalls;
 use super::state::Process;
 use super::state::functions::Function;
 use super::state::streams::Numbers;
 use super::state::texts::Texts;
 use super::state::times::Times;
-use super::state::unread::Unread;
+use super::state::unread::UnreadCounts;
 use crate::cupti;
 use rayon::prelude::*;
 use rustc_hash::FxHashMap;
@@ -61,7 +61,7 @@ struct Chunked {
     /// Handles of streams as they appear.
     handles: Vec<u64>,
     times: Times,
-    unread: Unread,
+    unread: UnreadCounts,
 }
 
 /// The rows of the trace that a chunk's calls refer to by numbers of their own.
@@ -89,7 +89,7 @@ impl Chunked {
         self.issues.iter_mut().for_each(|issue| issue.call = id(issue.call));
         self.arguments.call.iter_mut().for_each(|call| *call = id(*call));
         self.arguments.stream.iter_mut().for_each(|stream| {
-            *stream = stream.some().map_or(StreamId::NONE, |number| rows.streams[number.index()]);
+            *stream = stream.some().map_or(StreamId::NONE, |number| rows.streams[number]);
         });
     }
 
@@ -107,7 +107,7 @@ impl Chunked {
         self.arguments.clear();
         self.handles.clear();
         self.times = Times::default();
-        self.unread = Unread::default();
+        self.unread = UnreadCounts::default();
     }
 }
 
@@ -118,7 +118,7 @@ struct Reader<'p> {
     texts: &'p Texts,
     clocks: &'p Clocks,
     numbers: &'p Numbers,
-    ordered: Ordered<'p>,
+    ordered: OrderedCalls<'p>,
     /// Whether operations are joined with calls by order.
     is_joined: bool,
     /// Whether calls whose ids CUPTI did not tell came after holdup gave it up.

@@ -34,7 +34,7 @@ pub(super) struct Span {
 
 /// A call before its block is merged.
 #[derive(Clone, Copy)]
-pub(super) struct Called {
+pub(super) struct CallDraft {
     pub span: Span,
     pub api: Api,
     pub correlation: i64,
@@ -42,7 +42,7 @@ pub(super) struct Called {
 
 /// A range before its block is merged.
 #[derive(Clone, Copy)]
-pub(super) struct Marked {
+pub(super) struct RangeDraft {
     pub span: Span,
     pub kind: RangeKind,
     /// The `Call stack` text, empty for none.
@@ -63,7 +63,7 @@ pub(super) type StreamKey = (i64, i64, i64);
 
 /// A synchronization before its block is merged.
 #[derive(Clone, Copy)]
-pub(super) struct Synced {
+pub(super) struct SyncDraft {
     pub start: Ns,
     pub end: Ns,
     pub kind: SyncKind,
@@ -85,11 +85,11 @@ pub(super) struct Batch {
     pub strings: Strings,
     pub threads: Keys<(i64, i64)>,
     pub streams: Keys<StreamKey>,
-    pub calls: Vec<Called>,
-    pub ranges: Vec<Marked>,
+    pub calls: Vec<CallDraft>,
+    pub ranges: Vec<RangeDraft>,
     /// GPU operations; `stream` is filled when merged.
     pub ops: Vec<(u32, Op)>,
-    pub syncs: Vec<Synced>,
+    pub syncs: Vec<SyncDraft>,
     pub labels: Vec<Label>,
     /// Flow arrows, which are left out.
     pub arrows: u64,
@@ -231,7 +231,7 @@ impl Batch {
         let span = self.span(event)?;
         let api = if event.name.bytes.starts_with(b"hip") { Api::Hip } else { api };
         let correlation = event.args.correlation.unwrap_or(0);
-        self.calls.push(Called { span, api, correlation });
+        self.calls.push(CallDraft { span, api, correlation });
         Ok(())
     }
 
@@ -249,7 +249,7 @@ impl Batch {
             let is_backward = event.args.forward.is_some_and(|thread| thread != 0);
             Autograd { sequence, is_backward }
         });
-        self.ranges.push(Marked { span, kind, stack, autograd });
+        self.ranges.push(RangeDraft { span, kind, stack, autograd });
         Ok(())
     }
 
@@ -260,7 +260,7 @@ impl Batch {
         let thread = self.threads.number((process, event.tid.unwrap_or(0)));
         let name = self.text(event.name);
         let span = Span { start, end, thread, name, external: 0 };
-        self.ranges.push(Marked { span, kind: RangeKind::Overhead, stack: Sym::EMPTY, autograd: None });
+        self.ranges.push(RangeDraft { span, kind: RangeKind::Overhead, stack: Sym::EMPTY, autograd: None });
         Ok(())
     }
 
@@ -326,7 +326,7 @@ impl Batch {
         let stream = self.streams.number(stream_of(event));
         let correlation = event.args.correlation.unwrap_or(0);
         let waited = event.args.event.unwrap_or(0).max(0);
-        self.syncs.push(Synced { start, end, kind, stream, event: waited, correlation });
+        self.syncs.push(SyncDraft { start, end, kind, stream, event: waited, correlation });
         Ok(())
     }
 

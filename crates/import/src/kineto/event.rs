@@ -95,14 +95,14 @@ pub(super) struct Args<'a> {
 #[derive(Default)]
 pub(super) struct Templates<'a> {
     /// The last begins that differed.
-    begins: Vec<Begin<'a>>,
+    begins: Vec<EventStart<'a>>,
     event: Template<'a, Field>,
     /// By category.
     args: [Template<'a, Arg>; Category::COUNT],
 }
 
 /// How events of a kind begin: from their `{` through the values that make them of that kind.
-struct Begin<'a> {
+struct EventStart<'a> {
     text: &'a [u8],
     /// Number of its keys.
     keys: usize,
@@ -115,7 +115,7 @@ const MOST_BEGINS: usize = 12;
 
 impl<'a> Templates<'a> {
     /// Takes the begin of an event, if it is that of a known kind.
-    fn begin(&self, scanner: &mut Scanner<'a>) -> Option<&Begin<'a>> {
+    fn begin(&self, scanner: &mut Scanner<'a>) -> Option<&EventStart<'a>> {
         self.begins.iter().find(|begin| scanner.take_text(begin.text))
     }
 
@@ -124,7 +124,7 @@ impl<'a> Templates<'a> {
         if self.begins.len() == MOST_BEGINS {
             self.begins.pop();
         }
-        self.begins.push(Begin { text, keys, phase: event.phase, category: event.category });
+        self.begins.push(EventStart { text, keys, phase: event.phase, category: event.category });
     }
 }
 

@@ -1,6 +1,6 @@
 //! Merges blocks of events, in order, into one trace.
 
-use super::batch::{ARROWS, Batch, Called, Keys, Label, Marked, Span, StreamKey};
+use super::batch::{ARROWS, Batch, CallDraft, Keys, Label, RangeDraft, Span, StreamKey};
 use super::header::Header;
 use super::python::{self, Backward};
 use super::stack::Places;
@@ -92,7 +92,7 @@ impl Merge {
         keys.iter().map(row).collect()
     }
 
-    fn call(&mut self, call: &Called, symbols: &Symbols, threads: &[ThreadId]) {
+    fn call(&mut self, call: &CallDraft, symbols: &Symbols, threads: &[ThreadId]) {
         let Span { start, end, thread, name, external } = call.span;
         self.trace.calls.push(Call {
             start,
@@ -106,7 +106,7 @@ impl Merge {
         self.call_external.push(external);
     }
 
-    fn range(&mut self, range: &Marked, symbols: &Symbols, threads: &[ThreadId]) {
+    fn range(&mut self, range: &RangeDraft, symbols: &Symbols, threads: &[ThreadId]) {
         let Span { start, end, thread, name, external } = range.span;
         let thread = threads[thread as usize];
         let stack = self.places.stack(&mut self.trace, symbols.of(range.stack));
@@ -148,13 +148,13 @@ impl Merge {
             match label {
                 LabelText::Process(pid, name) => {
                     if let Some(process) = self.identities.known_process(pid) {
-                        self.trace.processes.name[process.index()] = name;
+                        self.trace.processes.name[process] = name;
                     }
                 }
                 LabelText::Thread(pid, tid, name) => {
                     if let Some(thread) = self.identities.known_thread(pid, tid) {
                         let name = thread_name(self.trace.text(name)).to_owned();
-                        self.trace.threads.name[thread.index()] = self.trace.strings.intern(&name);
+                        self.trace.threads.name[thread] = self.trace.strings.intern(&name);
                     }
                 }
             }
@@ -191,10 +191,10 @@ impl Merge {
         let mut used = vec![0u64; trace.processes.len()];
         for thread in &trace.calls.thread {
             if let Some(process) = trace.process_of_thread(*thread).some() {
-                used[process.index()] += 1;
+                used[process] += 1;
             }
         }
-        let callers: Vec<_> = trace.processes.ids().filter(|id| used[id.index()] > 0).collect();
+        let callers: Vec<_> = trace.processes.ids().filter(|id| used[*id] > 0).collect();
         if let &[] | &[_] = callers.as_slice() {
             let only = callers.first().or(trace.processes.ids().next().as_ref()).copied();
             return Processes::One(only.unwrap_or(ProcessId::NONE));
@@ -224,7 +224,7 @@ impl Merge {
                 None => self.trace.syncs.stream[at - ops],
             };
             let (trace, identities) = (&mut self.trace, &mut self.identities);
-            let key = self.streams.keys[temporary.index()];
+            let key = self.streams.keys[temporary];
             // A GPU event of an unknown process still needs a stream to be listed under.
             let add = || identities.stream_of(trace, process, key);
             let stream = *place.entry((process, temporary)).or_insert_with(add);
@@ -264,7 +264,7 @@ impl Symbols {
     }
 
     fn of(&self, sym: Sym) -> Sym {
-        self.0[sym.index()]
+        self.0[sym]
     }
 }
 

@@ -179,16 +179,16 @@ struct Events {
 }
 
 /// A scanned block.
-struct Scanned<'a> {
+struct ScannedBlock<'a> {
     block: Block<'a>,
     batch: Batch,
     end: End,
 }
 
-fn scan(block: Block<'_>) -> Scanned<'_> {
+fn scan(block: Block<'_>) -> ScannedBlock<'_> {
     let mut batch = Batch::default();
     let end = batch.scan(&block);
-    Scanned { block, batch, end }
+    ScannedBlock { block, batch, end }
 }
 
 impl Events {
@@ -261,10 +261,10 @@ impl Events {
     /// Merges a block; returns the text after the events if they end in it, and the block.
     fn add<'a>(
         &mut self,
-        scanned: Scanned<'a>,
+        scanned: ScannedBlock<'a>,
         progress: &mut dyn FnMut(Progress),
     ) -> (Option<Vec<u8>>, Block<'a>) {
-        let Scanned { block, mut batch, mut end } = scanned;
+        let ScannedBlock { block, mut batch, mut end } = scanned;
         self.done += block.len() as u64;
         progress(Progress { done: self.done, total: self.total });
         let mut joined = std::mem::take(&mut self.tail);

@@ -30,7 +30,7 @@ impl Backward {
     /// Gives a backward without a stack the place that its operator was called from.
     pub fn link(self, trace: &mut Trace, places: &mut Places) {
         let orphan = |(range, autograd): &&(RangeId, Autograd)| {
-            autograd.is_backward && trace.ranges.stack[range.index()].is_none()
+            autograd.is_backward && trace.ranges.stack[*range].is_none()
         };
         let backward: Vec<_> = self.operators.iter().filter(orphan).copied().collect();
         if backward.is_empty() {
@@ -41,7 +41,7 @@ impl Backward {
         for (range, autograd) in backward {
             let key = (process(trace, range), autograd.sequence);
             if let Some(Forward::Operator(operator)) = forward.get(&key)
-                && trace.ranges.start[operator.index()] <= trace.ranges.start[range.index()]
+                && trace.ranges.start[*operator] <= trace.ranges.start[range]
             {
                 pairs.push((*operator, range));
             }
@@ -49,7 +49,7 @@ impl Backward {
         let called = callers(trace, pairs.iter().map(|(operator, _)| *operator).collect());
         for (operator, range) in pairs {
             if let Some(frames) = called.get(&operator) {
-                trace.ranges.stack[range.index()] = places.backward(trace, frames);
+                trace.ranges.stack[range] = places.backward(trace, frames);
             }
         }
     }
@@ -61,9 +61,9 @@ impl Backward {
             let key = (process(trace, *range), autograd.sequence);
             let known = forward.entry(key).or_insert(Forward::Operator(*range));
             if let Forward::Operator(other) = *known {
-                if ranges.thread[other.index()] != ranges.thread[range.index()] {
+                if ranges.thread[other] != ranges.thread[*range] {
                     *known = Forward::Ambiguous;
-                } else if ranges.start[other.index()] < ranges.start[range.index()] {
+                } else if ranges.start[other] < ranges.start[*range] {
                     *known = Forward::Operator(*range);
                 }
             }
@@ -73,34 +73,31 @@ impl Backward {
 }
 
 fn process(trace: &Trace, range: RangeId) -> ProcessId {
-    trace.process_of_thread(trace.ranges.thread[range.index()])
+    trace.process_of_thread(trace.ranges.thread[range])
 }
 
 /// The frames that operators were called from, outermost first: those of their own stacks, or else the Python functions
 /// around them.
 fn callers(trace: &Trace, mut operators: Vec<RangeId>) -> FxHashMap<RangeId, Vec<FrameId>> {
     let ranges = &trace.ranges;
-    let key = |range: &RangeId| {
-        (ranges.thread[range.index()], ranges.start[range.index()], -ranges.end[range.index()], *range)
-    };
+    let key = |range: &RangeId| (ranges.thread[*range], ranges.start[*range], -ranges.end[*range], *range);
     operators.sort_unstable_by_key(key);
     operators.dedup();
-    let is_python = |range: &RangeId| ranges.kind[range.index()] == RangeKind::Python;
+    let is_python = |range: &RangeId| ranges.kind[*range] == RangeKind::Python;
     let mut python: Vec<_> = ranges.ids().filter(is_python).collect();
     python.sort_unstable_by_key(key);
     let (mut python, mut open) = (python.into_iter().peekable(), Vec::<RangeId>::new());
     let mut called = FxHashMap::default();
     for operator in operators {
-        let (thread, start) = (ranges.thread[operator.index()], ranges.start[operator.index()]);
-        let before =
-            |range: &RangeId| (ranges.thread[range.index()], ranges.start[range.index()]) <= (thread, start);
+        let (thread, start) = (ranges.thread[operator], ranges.start[operator]);
+        let before = |range: &RangeId| (ranges.thread[*range], ranges.start[*range]) <= (thread, start);
         while let Some(next) = python.next_if(before) {
-            close(trace, &mut open, ranges.thread[next.index()], ranges.start[next.index()]);
+            close(trace, &mut open, ranges.thread[next], ranges.start[next]);
             open.push(next);
         }
         close(trace, &mut open, thread, start);
-        let own = ranges.stack[operator.index()];
-        let of = |range: &RangeId| ranges.stack[range.index()];
+        let own = ranges.stack[operator];
+        let of = |range: &RangeId| ranges.stack[*range];
         let stacks = if own.is_some() { vec![own] } else { open.iter().map(of).collect() };
         let frames: Vec<_> = stacks.into_iter().flat_map(|stack| frames(trace, stack)).collect();
         if !frames.is_empty() {
@@ -113,7 +110,7 @@ fn callers(trace: &Trace, mut operators: Vec<RangeId>) -> FxHashMap<RangeId, Vec
 /// Closes the functions that ended by `at` or belong to another thread.
 fn close(trace: &Trace, open: &mut Vec<RangeId>, thread: ThreadId, at: trace::Ns) {
     let ranges = &trace.ranges;
-    let is_over = |range: &RangeId| ranges.thread[range.index()] != thread || ranges.end[range.index()] <= at;
+    let is_over = |range: &RangeId| ranges.thread[*range] != thread || ranges.end[*range] <= at;
     while open.last().is_some_and(is_over) {
         open.pop();
     }
@@ -121,8 +118,8 @@ fn close(trace: &Trace, open: &mut Vec<RangeId>, thread: ThreadId, at: trace::Ns
 
 /// The frames of a stack, outermost first.
 fn frames(trace: &Trace, stack: StackId) -> Vec<FrameId> {
-    let stacks = std::iter::successors(stack.some(), |stack| trace.stacks.caller[stack.index()].some());
-    let mut frames: Vec<_> = stacks.map(|stack| trace.stacks.frame[stack.index()]).collect();
+    let stacks = std::iter::successors(stack.some(), |stack| trace.stacks.caller[*stack].some());
+    let mut frames: Vec<_> = stacks.map(|stack| trace.stacks.frame[stack]).collect();
     frames.reverse();
     frames
 }
@@ -132,9 +129,9 @@ pub(super) fn remark(trace: &mut Trace) {
     let mut lined = FxHashSet::default();
     let mut has_python = false;
     for range in trace.ranges.ids() {
-        has_python |= trace.ranges.kind[range.index()] == RangeKind::Python;
-        if trace.ranges.stack[range.index()].is_some() {
-            lined.insert(trace.ranges.thread[range.index()]);
+        has_python |= trace.ranges.kind[range] == RangeKind::Python;
+        if trace.ranges.stack[range].is_some() {
+            lined.insert(trace.ranges.thread[range]);
         }
     }
     let calling: FxHashSet<_> = trace.calls.thread.iter().filter(|thread| thread.is_some()).collect();

@@ -4,7 +4,7 @@ use trace::{LockKind, LockMode};
 
 /// Target of a thread's wait in a function.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) enum Awaited {
+pub(super) enum WaitTarget {
     /// A lock, or another thread.
     Lock(LockKind, LockMode),
     /// An event or a time: the function does nothing but wait.
@@ -13,20 +13,20 @@ pub(super) enum Awaited {
     Data(&'static str),
 }
 
-impl Awaited {
+impl WaitTarget {
     /// The system call in which the thread is blocked.
     pub(super) fn system_call(self) -> &'static str {
         match self {
-            Awaited::Lock(..) => "futex",
-            Awaited::Event(call) | Awaited::Data(call) => call,
+            WaitTarget::Lock(..) => "futex",
+            WaitTarget::Event(call) | WaitTarget::Data(call) => call,
         }
     }
 }
 
 /// Target of a thread's wait in the function of that name; `None` if it does not wait there, or not only there.
-pub(super) fn awaited(function: &str) -> Option<Awaited> {
+pub(super) fn awaited(function: &str) -> Option<WaitTarget> {
     use LockMode::{Exclusive, Shared, Unknown};
-    let lock = |kind, mode| Some(Awaited::Lock(kind, mode));
+    let lock = |kind, mode| Some(WaitTarget::Lock(kind, mode));
     match function.trim_start_matches('_').trim_end_matches("64") {
         "pthread_mutex_lock" | "pthread_mutex_timedlock" | "pthread_mutex_clocklock" => {
             lock(LockKind::Mutex, Exclusive)
@@ -44,34 +44,34 @@ pub(super) fn awaited(function: &str) -> Option<Awaited> {
         "sem_wait" | "sem_timedwait" | "sem_clockwait" => lock(LockKind::Semaphore, Unknown),
         "pthread_barrier_wait" => lock(LockKind::Barrier, Unknown),
         "pthread_join" | "pthread_timedjoin_np" | "pthread_clockjoin_np" => lock(LockKind::Join, Unknown),
-        "poll" | "poll_chk" => Some(Awaited::Event("poll")),
-        "ppoll" | "ppoll_chk" => Some(Awaited::Event("ppoll")),
-        "select" => Some(Awaited::Event("select")),
-        "pselect" => Some(Awaited::Event("pselect6")),
-        "epoll_wait" => Some(Awaited::Event("epoll_wait")),
-        "epoll_pwait" | "epoll_pwait2" => Some(Awaited::Event("epoll_pwait")),
-        "sleep" | "usleep" | "nanosleep" | "clock_nanosleep" => Some(Awaited::Event("clock_nanosleep")),
-        "pause" => Some(Awaited::Event("pause")),
-        "sigwait" | "sigwaitinfo" | "sigtimedwait" => Some(Awaited::Event("rt_sigtimedwait")),
-        "sigsuspend" => Some(Awaited::Event("rt_sigsuspend")),
-        "wait" | "waitpid" | "wait3" | "wait4" => Some(Awaited::Event("wait4")),
-        "waitid" => Some(Awaited::Event("waitid")),
-        "accept" | "accept4" => Some(Awaited::Event("accept")),
-        "read" | "fread" | "fgets" | "getline" => Some(Awaited::Data("read")),
-        "readv" | "preadv" => Some(Awaited::Data("readv")),
-        "pread" => Some(Awaited::Data("pread64")),
-        "write" | "fwrite" | "fputs" | "fflush" => Some(Awaited::Data("write")),
-        "writev" | "pwritev" => Some(Awaited::Data("writev")),
-        "pwrite" => Some(Awaited::Data("pwrite64")),
-        "recv" | "recvfrom" | "recv_chk" | "recvfrom_chk" => Some(Awaited::Data("recvfrom")),
-        "recvmsg" => Some(Awaited::Data("recvmsg")),
-        "send" | "sendto" => Some(Awaited::Data("sendto")),
-        "sendmsg" => Some(Awaited::Data("sendmsg")),
-        "connect" => Some(Awaited::Data("connect")),
-        "fsync" => Some(Awaited::Data("fsync")),
-        "fdatasync" => Some(Awaited::Data("fdatasync")),
-        "flock" => Some(Awaited::Data("flock")),
-        "ioctl" => Some(Awaited::Data("ioctl")),
+        "poll" | "poll_chk" => Some(WaitTarget::Event("poll")),
+        "ppoll" | "ppoll_chk" => Some(WaitTarget::Event("ppoll")),
+        "select" => Some(WaitTarget::Event("select")),
+        "pselect" => Some(WaitTarget::Event("pselect6")),
+        "epoll_wait" => Some(WaitTarget::Event("epoll_wait")),
+        "epoll_pwait" | "epoll_pwait2" => Some(WaitTarget::Event("epoll_pwait")),
+        "sleep" | "usleep" | "nanosleep" | "clock_nanosleep" => Some(WaitTarget::Event("clock_nanosleep")),
+        "pause" => Some(WaitTarget::Event("pause")),
+        "sigwait" | "sigwaitinfo" | "sigtimedwait" => Some(WaitTarget::Event("rt_sigtimedwait")),
+        "sigsuspend" => Some(WaitTarget::Event("rt_sigsuspend")),
+        "wait" | "waitpid" | "wait3" | "wait4" => Some(WaitTarget::Event("wait4")),
+        "waitid" => Some(WaitTarget::Event("waitid")),
+        "accept" | "accept4" => Some(WaitTarget::Event("accept")),
+        "read" | "fread" | "fgets" | "getline" => Some(WaitTarget::Data("read")),
+        "readv" | "preadv" => Some(WaitTarget::Data("readv")),
+        "pread" => Some(WaitTarget::Data("pread64")),
+        "write" | "fwrite" | "fputs" | "fflush" => Some(WaitTarget::Data("write")),
+        "writev" | "pwritev" => Some(WaitTarget::Data("writev")),
+        "pwrite" => Some(WaitTarget::Data("pwrite64")),
+        "recv" | "recvfrom" | "recv_chk" | "recvfrom_chk" => Some(WaitTarget::Data("recvfrom")),
+        "recvmsg" => Some(WaitTarget::Data("recvmsg")),
+        "send" | "sendto" => Some(WaitTarget::Data("sendto")),
+        "sendmsg" => Some(WaitTarget::Data("sendmsg")),
+        "connect" => Some(WaitTarget::Data("connect")),
+        "fsync" => Some(WaitTarget::Data("fsync")),
+        "fdatasync" => Some(WaitTarget::Data("fdatasync")),
+        "flock" => Some(WaitTarget::Data("flock")),
+        "ioctl" => Some(WaitTarget::Data("ioctl")),
         _ => None,
     }
 }
@@ -82,12 +82,12 @@ mod tests {
 
     #[test]
     fn functions_wait_for_locks_events_or_data() {
-        let lock = Awaited::Lock(LockKind::RwLock, LockMode::Shared);
+        let lock = WaitTarget::Lock(LockKind::RwLock, LockMode::Shared);
         assert_eq!(awaited("pthread_rwlock_rdlock"), Some(lock));
         assert_eq!(lock.system_call(), "futex");
-        assert_eq!(awaited("usleep"), Some(Awaited::Event("clock_nanosleep")));
-        assert_eq!(awaited("__poll_chk"), Some(Awaited::Event("poll")));
-        assert_eq!(awaited("pread64"), Some(Awaited::Data("pread64")));
+        assert_eq!(awaited("usleep"), Some(WaitTarget::Event("clock_nanosleep")));
+        assert_eq!(awaited("__poll_chk"), Some(WaitTarget::Event("poll")));
+        assert_eq!(awaited("pread64"), Some(WaitTarget::Data("pread64")));
         assert_eq!((awaited("pthread_create"), awaited("mmap64")), (None, None));
     }
 }

@@ -41,7 +41,7 @@ impl Nsys<'_> {
             let pid = pid.int().or(thread(global).ok().map(|(pid, _)| pid)).ok_or("no process id")?;
             // Every process of the machine is listed; most have nothing to do with the trace.
             if let Some(process) = ids.known_process(pid) {
-                trace.processes.name[process.index()] = names.sym_or_empty(&mut trace.strings, name)?;
+                trace.processes.name[process] = names.sym_or_empty(&mut trace.strings, name)?;
             }
             Ok(())
         };
@@ -54,7 +54,7 @@ impl Nsys<'_> {
         let read = |[global, name]: [Value; 2]| {
             let (pid, tid) = thread(global)?;
             if let Some(row) = ids.known_thread(pid, tid) {
-                trace.threads.name[row.index()] = names.sym_or_empty(&mut trace.strings, name)?;
+                trace.threads.name[row] = names.sym_or_empty(&mut trace.strings, name)?;
             }
             Ok(())
         };

@@ -28,7 +28,7 @@ struct Domains {
 impl Domains {
     fn finish(self, ranges: &mut Ranges) {
         for (range, domain) in &self.ranges {
-            ranges.domain[range.index()] = self.names.get(domain).copied().unwrap_or_default();
+            ranges.domain[*range] = self.names.get(domain).copied().unwrap_or_default();
         }
     }
 }

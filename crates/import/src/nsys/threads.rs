@@ -1,7 +1,7 @@
 //! Activity of threads whether they called anything or not: the scheduler's events, samples, and waits that are calls of the
 //! operating system's runtime library.
 
-use super::blocking::{Awaited, awaited};
+use super::blocking::{WaitTarget, awaited};
 use super::reader::{Nsys, TIMES, thread};
 use crate::Problem;
 use crate::sqlite::{Builder, Fault, Value};
@@ -43,7 +43,7 @@ struct Waiting {
     call: CallId,
     start: Ns,
     end: Ns,
-    awaited: Awaited,
+    awaited: WaitTarget,
 }
 
 impl Nsys<'_> {
@@ -51,7 +51,7 @@ impl Nsys<'_> {
     /// trace count: Nsight Systems can record all processes of the machine.
     pub(super) fn threads(&mut self) -> Result<(), Problem> {
         let processes = self.rows.trace.processes.ids().collect();
-        let known = Known { processes };
+        let known = ProcessFilter { processes };
         let stacks = self.stacks(super::stacks::SAMPLES)?;
         self.samples(&known, &stacks)?;
         let switches = self.switches(&known)?;
@@ -62,7 +62,7 @@ impl Nsys<'_> {
         Ok(())
     }
 
-    fn samples(&mut self, known: &Known, stacks: &super::stacks::StackIds) -> Result<(), Problem> {
+    fn samples(&mut self, known: &ProcessFilter, stacks: &super::stacks::StackIds) -> Result<(), Problem> {
         let Nsys { rows, kinds, .. } = self;
         let mut others = 0;
         let columns = ["id", "start", "threadState", "globalTid"];
@@ -80,7 +80,7 @@ impl Nsys<'_> {
         Ok(())
     }
 
-    fn switches(&mut self, known: &Known) -> Result<Vec<Switch>, Problem> {
+    fn switches(&mut self, known: &ProcessFilter) -> Result<Vec<Switch>, Problem> {
         let Nsys { rows, kinds, .. } = self;
         let (mut switches, mut others) = (Vec::new(), 0);
         let columns = ["start", "isSchedIn", "globalTid", "threadState"];
@@ -104,11 +104,11 @@ impl Nsys<'_> {
 }
 
 /// The processes whose threads count; all if none is known.
-struct Known {
+struct ProcessFilter {
     processes: Vec<ProcessId>,
 }
 
-impl Known {
+impl ProcessFilter {
     fn thread(&self, rows: &mut Builder<'_>, global: Value) -> Result<Option<ThreadId>, Fault> {
         let (pid, tid) = thread(global)?;
         let process = rows.ids.known_process(pid);
@@ -126,9 +126,9 @@ fn moment(at: Value) -> Result<Ns, Fault> {
 /// The outermost calls in which each thread waits, by start.
 fn waiting(trace: &Trace) -> FxHashMap<ThreadId, Vec<Waiting>> {
     let calls = &trace.calls;
-    let known: Vec<Option<Awaited>> = trace.strings.iter().map(|(_, name)| awaited(name)).collect();
+    let known: Vec<Option<WaitTarget>> = trace.strings.iter().map(|(_, name)| awaited(name)).collect();
     let mut waiting = FxHashMap::<ThreadId, Vec<Waiting>>::default();
-    for call in calls.ids().filter(|call| calls.api[call.index()] == Api::Os) {
+    for call in calls.ids().filter(|call| calls.api[*call] == Api::Os) {
         let at = call.index();
         if let Some(awaited) = known[calls.name[at].index()] {
             let (start, end) = (calls.start[at], calls.end[at]);
@@ -159,11 +159,11 @@ fn add_waits(trace: &mut Trace, waiting: &FxHashMap<ThreadId, Vec<Waiting>>) {
     let mut found: Vec<Wait> = Vec::new();
     for (&thread, all) in waiting {
         for &Waiting { call, start, end, awaited } in all {
-            let Awaited::Lock(kind, mode) = awaited else { continue };
+            let WaitTarget::Lock(kind, mode) = awaited else { continue };
             if end - start < A_WAIT || within.holds(thread, start) {
                 continue;
             }
-            let (layer, stack) = (LockLayer::Program, calls.stack[call.index()]);
+            let (layer, stack) = (LockLayer::Program, calls.stack[call]);
             found.push(Wait { start, end, thread, call, kind, mode, layer, stack, ..Wait::default() });
         }
     }
@@ -178,7 +178,7 @@ fn add_states(trace: &mut Trace, switches: Vec<Switch>, waiting: &FxHashMap<Thre
     for pair in switches.chunk_by(|a, b| a.thread == b.thread).flat_map(|of_thread| of_thread.windows(2)) {
         let [first, second] = [pair[0], pair[1]];
         let (thread, length) = (first.thread, second.at - first.at);
-        scheduled[thread.index()] = true;
+        scheduled[thread] = true;
         let row = State { start: first.at, end: second.at, thread, ..State::default() };
         match (first.runs, second.runs) {
             (true, false) => {
@@ -200,9 +200,9 @@ fn add_states(trace: &mut Trace, switches: Vec<Switch>, waiting: &FxHashMap<Thre
         trace.meta.notes.push(OFF.to_owned());
     }
     let mut blocked = Vec::new();
-    for (&thread, all) in waiting.iter().filter(|(thread, _)| !scheduled[thread.index()]) {
+    for (&thread, all) in waiting.iter().filter(|(thread, _)| !scheduled[**thread]) {
         for Waiting { start, end, awaited, .. } in all {
-            if matches!(awaited, Awaited::Data(_)) || end - start < A_WAIT {
+            if matches!(awaited, WaitTarget::Data(_)) || end - start < A_WAIT {
                 continue;
             }
             let call = name(awaited.system_call(), trace, &mut names);

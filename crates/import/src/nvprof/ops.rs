@@ -86,7 +86,7 @@ fn devices(rows: &Builder<'_>) -> Result<FxHashMap<i64, i64>, Problem> {
     };
     rows.source.scan(CONTEXT, ["contextId", "deviceId"], read)?.ignore();
     let contexts = &rows.trace.contexts;
-    let ordinal = |device: &trace::DeviceId| rows.trace.devices.ordinal[device.index()];
+    let ordinal = |device: &trace::DeviceId| rows.trace.devices.ordinal[*device];
     devices.extend(contexts.number.iter().copied().zip(contexts.device.iter().map(ordinal)));
     Ok(devices)
 }

@@ -9,7 +9,7 @@ use trace::{CopyKind, MemoryKind, Ns, Op, OpKind, Trace};
 
 /// An operation whose stream and size are known only when all rows are read.
 #[derive(Default)]
-pub(super) struct Asked {
+pub(super) struct OpDraft {
     pub(super) op: Op,
     pub(super) bytes: Option<Size>,
     /// Sizes per block: static and dynamic shared memory.
@@ -26,7 +26,7 @@ pub(super) struct Asked {
 }
 
 /// The values of an operation's row, except its times; `None` if the row is something else.
-pub(super) fn read(trace: &mut Trace, table: &Table, cells: &[String], name: &str) -> Option<Asked> {
+pub(super) fn read(trace: &mut Trace, table: &Table, cells: &[String], name: &str) -> Option<OpDraft> {
     let cell = |column| table.cell(cells, column);
     let int = |column| number(table, cells, column);
     let size = |column| Size::parse(cell(column)?, table.unit(column));
@@ -56,13 +56,13 @@ pub(super) fn read(trace: &mut Trace, table: &Table, cells: &[String], name: &st
     [op.block_x, op.block_y, op.block_z] =
         triple(Column::Block, [Column::BlockX, Column::BlockY, Column::BlockZ]);
     op.registers = int(Column::Registers).and_then(|count| u32::try_from(count).ok()).unwrap_or(0);
-    Some(Asked {
+    Some(OpDraft {
         op,
         bytes: size(Column::Size),
         shared: [size(Column::StaticShared), size(Column::DynamicShared)],
         context: int(Column::Context).unwrap_or(0),
         stream: int(Column::Stream).unwrap_or(0),
-        ..Asked::default()
+        ..OpDraft::default()
     })
 }
 
@@ -102,10 +102,10 @@ fn sides(text: &str) -> [u32; 3] {
 
 /// Adds the operations to their streams, each with its sizes in bytes. The operations of a stream do not overlap: a
 /// start is moved by up to its rounding error.
-pub(super) fn place(trace: &mut Trace, ids: &mut Identities, asked: Vec<Asked>, thousand: Thousand) {
+pub(super) fn place(trace: &mut Trace, ids: &mut Identities, asked: Vec<OpDraft>, thousand: Thousand) {
     let of_calls = Processes::new(trace);
     let mut ends = FxHashMap::default();
-    for Asked { mut op, bytes, shared, thousand: own, process, device, context, stream, half } in asked {
+    for OpDraft { mut op, bytes, shared, thousand: own, process, device, context, stream, half } in asked {
         let Some(process) = process.or_else(|| of_calls.of(op.correlation)) else {
             trace.meta.lost.record("GPU operation that names no process in a listing of several");
             continue;
@@ -144,7 +144,7 @@ impl Processes {
         if only.is_none() {
             for (correlation, thread) in trace.calls.correlation.iter().zip(&trace.calls.thread) {
                 let process = trace.process_of_thread(*thread).some();
-                let pid = process.map(|process| trace.processes.pid[process.index()]);
+                let pid = process.map(|process| trace.processes.pid[process]);
                 let known = by_call.entry(*correlation).or_insert(pid);
                 *known = known.filter(|known| Some(*known) == pid);
             }

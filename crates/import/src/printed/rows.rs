@@ -3,8 +3,8 @@
 use super::amount::{Size, Thousand, Time};
 use super::columns::{Column, Printer, Rows, Table};
 use super::number::{number, numbered};
-use super::ops::{self, Asked};
-use super::threads::{self, Printed};
+use super::ops::{self, OpDraft};
+use super::threads::{self, PrintedCall};
 use crate::identities::Identities;
 use crate::nsys::api_of;
 use crate::{source, suffix};
@@ -29,9 +29,9 @@ pub(super) struct Reader {
     /// The process of nvprof's last banner.
     process: i64,
     /// Calls that name no thread, by their process.
-    unnamed: FxHashMap<i64, Vec<(CallId, Printed)>>,
+    unnamed: FxHashMap<i64, Vec<(CallId, PrintedCall)>>,
     /// Operations, whose processes and sizes are known only when all rows are read.
-    asked: Vec<Asked>,
+    asked: Vec<OpDraft>,
     /// The factor between nvprof's units, once a row shows it.
     thousand: Option<Thousand>,
 }
@@ -113,13 +113,13 @@ impl Reader {
         match number(table, cells, Column::Thread) {
             Some(thread) => {
                 let thread = self.ids.thread(&mut self.trace, process, thread);
-                self.trace.calls.thread[call.index()] = thread;
+                self.trace.calls.thread[call] = thread;
                 if let Some(name) = table.cell(cells, Column::ThreadName) {
-                    self.trace.threads.name[thread.index()] = self.trace.strings.intern(name);
+                    self.trace.threads.name[thread] = self.trace.strings.intern(name);
                 }
             }
             None => {
-                let printed = Printed {
+                let printed = PrintedCall {
                     start: start.ns,
                     end: start.ns + duration.ns,
                     start_half: start.half.min(FURTHEST),
@@ -188,7 +188,7 @@ impl Reader {
         let mut processes: Vec<_> = self.unnamed.drain().collect();
         processes.sort_unstable_by_key(|(process, _)| *process);
         for (process, calls) in &processes {
-            let mut printed: Vec<Printed> = calls.iter().map(|(_, printed)| *printed).collect();
+            let mut printed: Vec<PrintedCall> = calls.iter().map(|(_, printed)| *printed).collect();
             let threads = threads::infer(&mut printed);
             for (((call, _), printed), number) in calls.iter().zip(printed).zip(threads) {
                 let thread = self.ids.thread(&mut self.trace, *process, number as i64 + 1);

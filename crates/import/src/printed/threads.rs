@@ -9,7 +9,7 @@ use trace::Ns;
 
 /// A printed call.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Printed {
+pub(super) struct PrintedCall {
     pub(super) start: Ns,
     pub(super) end: Ns,
     /// The largest rounding error of the printed start, ns.
@@ -38,7 +38,7 @@ struct Thread {
 
 /// Returns the thread of each call, numbered from 0, and moves starts by up to their rounding error, so that the calls
 /// of a thread do not overlap.
-pub(super) fn infer(calls: &mut [Printed]) -> Vec<usize> {
+pub(super) fn infer(calls: &mut [PrintedCall]) -> Vec<usize> {
     let mut order: Vec<usize> = (0..calls.len()).collect();
     order.sort_by_key(|at| calls[*at].start);
     let mut known = Known::default();
@@ -67,7 +67,7 @@ struct Known {
 
 impl Known {
     /// The thread whose last runtime call contains this call.
-    fn around(&mut self, call: &mut Printed) -> Option<usize> {
+    fn around(&mut self, call: &mut PrintedCall) -> Option<usize> {
         let reach = call.end.saturating_sub(call.start_half).saturating_sub(call.duration_half);
         let begun = self.open.range(..=(call.start, usize::MAX)).rev().take(OPEN);
         let holds = |(&(start, thread), &end): (&(Ns, usize), &Ns)| {
@@ -82,7 +82,7 @@ impl Known {
     }
 
     /// The thread whose last call ended last before this call starts, within the rounding errors.
-    fn idle(&mut self, call: &mut Printed) -> Option<usize> {
+    fn idle(&mut self, call: &mut PrintedCall) -> Option<usize> {
         let latest = call.start.saturating_add(call.start_half).saturating_add(self.half);
         let mut before = self.ends.range(..=(latest, usize::MAX)).rev();
         let is_over = |thread: &Thread| {
@@ -97,7 +97,7 @@ impl Known {
         Some(thread)
     }
 
-    fn another(&mut self, call: &Printed) -> usize {
+    fn another(&mut self, call: &PrintedCall) -> usize {
         self.threads.push(Thread { end: Ns::MIN, half: 0, outer: (Ns::MIN, Ns::MIN), inner_end: Ns::MIN });
         let thread = self.threads.len() - 1;
         self.take(thread, call);
@@ -105,7 +105,7 @@ impl Known {
     }
 
     /// Makes the call the thread's last.
-    fn take(&mut self, thread: usize, call: &Printed) {
+    fn take(&mut self, thread: usize, call: &PrintedCall) {
         let of = &mut self.threads[thread];
         self.ends.remove(&(of.end, thread));
         self.open.remove(&(of.outer.0, thread));
@@ -123,11 +123,11 @@ impl Known {
 mod tests {
     use super::*;
 
-    fn call(start: Ns, duration: Ns) -> Printed {
-        Printed { start, end: start + duration, start_half: 0, duration_half: 0, driver: false }
+    fn call(start: Ns, duration: Ns) -> PrintedCall {
+        PrintedCall { start, end: start + duration, start_half: 0, duration_half: 0, driver: false }
     }
 
-    fn threads(calls: &[Printed]) -> Vec<usize> {
+    fn threads(calls: &[PrintedCall]) -> Vec<usize> {
         infer(&mut calls.to_vec())
     }
 
@@ -143,7 +143,7 @@ mod tests {
 
     #[test]
     fn rounding_makes_no_thread_and_hides_no_second_one() {
-        let rounded = |start, duration| Printed { start_half: 50, ..call(start, duration) };
+        let rounded = |start, duration| PrintedCall { start_half: 50, ..call(start, duration) };
         let mut calls = [rounded(1000, 230), rounded(1200, 17), rounded(1300, 5)];
         assert_eq!(infer(&mut calls), [0, 0, 0]);
         assert_eq!(calls.map(|call| (call.start, call.end)), [(1000, 1230), (1230, 1247), (1300, 1305)]);
@@ -152,7 +152,7 @@ mod tests {
 
     #[test]
     fn calls_of_the_driver_lie_within_those_of_the_runtime() {
-        let driver = |start, duration| Printed { driver: true, ..call(start, duration) };
+        let driver = |start, duration| PrintedCall { driver: true, ..call(start, duration) };
         assert_eq!(threads(&[call(0, 100), driver(10, 20), driver(30, 70), call(100, 5)]), [0, 0, 0, 0]);
         assert_eq!(threads(&[call(0, 100), driver(10, 20), driver(20, 30)]), [0, 0, 1], "two at once");
         assert_eq!(threads(&[call(0, 100), driver(90, 20)]), [0, 1], "outlives the call around it");
@@ -162,7 +162,7 @@ mod tests {
 
     #[test]
     fn extreme_times_do_not_overflow() {
-        let far = Printed { start_half: Ns::MAX, duration_half: Ns::MAX, ..call(1 << 59, 1 << 59) };
+        let far = PrintedCall { start_half: Ns::MAX, duration_half: Ns::MAX, ..call(1 << 59, 1 << 59) };
         assert_eq!(threads(&[far, far, far]).len(), 3);
     }
 }

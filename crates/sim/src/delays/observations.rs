@@ -1,6 +1,6 @@
 //! Observations of the machine while it runs.
 
-use super::{Room, Seen};
+use super::{OpLife, Room};
 use crate::device::OpRef;
 use crate::machine::{Machine, Program};
 use workload::StreamKind;
@@ -27,7 +27,7 @@ impl<P: Program> Machine<'_, P> {
         }
         let is_launch = op.plan.is_launched();
         let queue = &self.queues[op.queue as usize];
-        let seen = Seen {
+        let seen = OpLife {
             device: op.device,
             engine: op.engine,
             group: op.group,
@@ -36,7 +36,7 @@ impl<P: Program> Machine<'_, P> {
             queue: is_launch.then(|| open(queue.last)).flatten().map(|before| (before, queue.in_order)),
             depends,
             taken: i64::MAX,
-            ..Seen::default()
+            ..OpLife::default()
         };
         if let Some(observer) = &mut self.observer {
             observer.seen.insert(new.serial, seen);
@@ -44,7 +44,7 @@ impl<P: Program> Machine<'_, P> {
     }
 
     /// Keeps a moment in the life of an operation.
-    pub(crate) fn observe(&mut self, row: u32, note: impl FnOnce(&mut Seen, i64)) {
+    pub(crate) fn observe(&mut self, row: u32, note: impl FnOnce(&mut OpLife, i64)) {
         let Some(observer) = &mut self.observer else { return };
         if let Some(seen) = observer.seen.get_mut(&self.ops.rows[row as usize].serial) {
             note(seen, self.now);

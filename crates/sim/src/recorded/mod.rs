@@ -1,11 +1,11 @@
 //! Recorded calls in virtual time: each with its own cost, the operations that it issues with their durations, and what it waits
 //! for. Locks, streams, hardware queues, engines and turns of contexts are the model's, as for any workload.
 
+mod between_calls;
 mod meetings;
 mod queues;
 mod replay;
 mod run;
-mod signals;
 mod waits;
 mod works;
 

@@ -30,7 +30,7 @@ pub(super) fn compile(
     let mut script = empty(workload, layout, options);
     let mut base = Base::default();
     for process in &workload.processes {
-        let created = Created::by(process);
+        let created = Creators::by(process);
         for (row, thread) in process.threads.iter().enumerate() {
             let contexts = &layout.contexts;
             let costs = Costs { model, process, base, contexts, context: base.context + thread.context.0 };
@@ -75,19 +75,19 @@ fn empty(workload: &Workload, layout: &Layout, options: Options) -> Script {
 }
 
 /// The thread that creates each stream and event: the first that uses it, unless a step creates it.
-struct Created {
+struct Creators {
     streams: Vec<u32>,
     events: Vec<u32>,
 }
 
 /// Streams and events that one thread creates: rows of its process.
-struct Creates {
+struct Creations {
     streams: Vec<u32>,
     events: Vec<u32>,
 }
 
-impl Created {
-    fn by(process: &Process) -> Created {
+impl Creators {
+    fn by(process: &Process) -> Creators {
         let mut streams = vec![NONE; process.streams.len()];
         let mut events = vec![NONE; process.events.len()];
         let mut explicit = (vec![false; streams.len()], vec![false; events.len()]);
@@ -96,11 +96,11 @@ impl Created {
             for steps in [&thread.before, &thread.body, &thread.after] {
                 each_call(steps, &mut |call| {
                     let (stream, event) = used(call);
-                    stream.into_iter().for_each(|stream| first(&mut streams[stream.index()]));
-                    event.into_iter().for_each(|event| first(&mut events[event.index()]));
+                    stream.into_iter().for_each(|stream| first(&mut streams[stream]));
+                    event.into_iter().for_each(|event| first(&mut events[event]));
                     match call {
-                        Call::CreateStream { stream } => explicit.0[stream.index()] = true,
-                        Call::CreateEvent { event } => explicit.1[event.index()] = true,
+                        Call::CreateStream { stream } => explicit.0[*stream] = true,
+                        Call::CreateEvent { event } => explicit.1[*event] = true,
                         _ => {}
                     }
                 });
@@ -112,14 +112,14 @@ impl Created {
             }
         }
         events.iter_mut().zip(explicit.1).filter(|(_, made)| *made).for_each(|(event, _)| *event = NONE);
-        Created { streams, events }
+        Creators { streams, events }
     }
 
-    fn at(&self, thread: usize) -> Creates {
+    fn at(&self, thread: usize) -> Creations {
         let rows = |creators: &[u32]| {
             (0u32..).zip(creators).filter(|(_, by)| **by == thread as u32).map(|(row, _)| row).collect()
         };
-        Creates { streams: rows(&self.streams), events: rows(&self.events) }
+        Creations { streams: rows(&self.streams), events: rows(&self.events) }
     }
 }
 
@@ -180,7 +180,7 @@ struct Compiler<'a> {
 }
 
 impl Compiler<'_> {
-    fn thread(mut self, thread: &Thread, creates: &Creates) -> Result<(), Error> {
+    fn thread(mut self, thread: &Thread, creates: &Creations) -> Result<(), Error> {
         for stream in &creates.streams {
             self.call(&Call::CreateStream { stream: workload::StreamId(*stream) });
         }
@@ -225,7 +225,7 @@ impl Compiler<'_> {
     fn call(&mut self, call: &Call) {
         let (costs, process) = (self.costs, self.process);
         let host = |memory: Memory| matches!(memory, Memory::Pageable | Memory::Fresh);
-        let buffer = |row: workload::BufferId| &process.buffers[row.index()];
+        let buffer = |row: workload::BufferId| &process.buffers[row];
         let row = |row: workload::BufferId| costs.base.buffer + row.0;
         match *call {
             Call::Allocate { buffer: id, .. } if host(buffer(id).memory) => {
@@ -300,7 +300,7 @@ impl Compiler<'_> {
         unroll(&inside, 0, inside.len(), &mut nodes).map_err(|problem| Error::Step {
             process: self.process.name.clone(),
             thread: thread.name.clone(),
-            problem: format!("graph {} {problem}", self.process.graphs[graph.index()].name),
+            problem: format!("graph {} {problem}", self.process.graphs[graph].name),
         })?;
         let body = self.script.captured.len() as u32;
         let plan = self.costs.captured(self.costs.base.graph + graph.0, body, nodes.len());

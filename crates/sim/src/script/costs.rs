@@ -73,7 +73,7 @@ impl Costs<'_> {
         stream: Option<StreamId>,
         registered: u32,
     ) -> (Plan<Effect>, Option<Plan<Effect>>) {
-        let buffer = |row: BufferId| &self.process.buffers[row.index()];
+        let buffer = |row: BufferId| &self.process.buffers[row];
         let (source, target) = (buffer(from), buffer(to));
         let (way, host, name) = match (source.memory.is_host(), target.memory.is_host()) {
             (true, _) => (Way::In, from.0, [Function::CopyIn, Function::CopyInAsync]),
@@ -176,7 +176,7 @@ impl Costs<'_> {
 
     fn allocate(&self, id: BufferId) -> Plan<Effect> {
         let calls = &self.model.calls;
-        let buffer = &self.process.buffers[id.index()];
+        let buffer = &self.process.buffers[id];
         let row = self.base.buffer + id.0;
         let reserve = Act::Reserve { buffer: row, pooled: buffer.memory == Memory::Pool };
         let (name, rule, units, act) = match buffer.memory {
@@ -192,7 +192,7 @@ impl Costs<'_> {
 
     fn free(&self, id: BufferId) -> Plan<Effect> {
         let calls = &self.model.calls;
-        let buffer = &self.process.buffers[id.index()];
+        let buffer = &self.process.buffers[id];
         let row = self.base.buffer + id.0;
         let (name, rule, units, act) = match buffer.memory {
             Memory::Pool => (Function::FreePool, &calls.pool, 0, Act::Release { buffer: row, waits: false }),
@@ -204,7 +204,7 @@ impl Costs<'_> {
 
     fn pin(&self, call: &Call, id: BufferId) -> Plan<Effect> {
         let calls = &self.model.calls;
-        let buffer = &self.process.buffers[id.index()];
+        let buffer = &self.process.buffers[id];
         let row = self.base.buffer + id.0;
         let (name, rule, act) = match call {
             Call::Register { .. } => (Function::Register, &calls.register, Act::Pin { buffer: row }),
@@ -214,7 +214,7 @@ impl Costs<'_> {
     }
 
     fn fill(&self, id: BufferId, stream: Option<StreamId>) -> Plan<Effect> {
-        let bytes = self.process.buffers[id.index()].bytes;
+        let bytes = self.process.buffers[id].bytes;
         let (name, waits) = match stream {
             Some(_) => (Function::FillAsync, false),
             None => (Function::Fill, true),
@@ -230,7 +230,7 @@ impl Costs<'_> {
     fn stream(&self, stream: Option<StreamId>) -> (u32, u32) {
         let default = |context: u32| (self.contexts[context as usize].default_stream, context);
         let Some(id) = stream else { return default(self.context) };
-        let stream = &self.process.streams[id.index()];
+        let stream = &self.process.streams[id];
         let context = self.base.context + stream.context.0;
         match stream.kind {
             StreamKind::Default => default(context),
@@ -239,7 +239,7 @@ impl Costs<'_> {
     }
 
     fn device(&self, context: ContextId) -> u32 {
-        self.process.contexts[context.index()].device
+        self.process.contexts[context].device
     }
 
     fn memory_ns(&self, bytes: u64) -> i64 {
@@ -279,7 +279,7 @@ impl Costs<'_> {
             Kernel::NormPartial { length, .. } => (5, "norm_partial", self.reduction_ns(length)),
             Kernel::NormFinal { length, .. } => (6, "norm_final", self.reduction_ns(length)),
             Kernel::Scale { length, by, .. } => {
-                let host = self.process.buffers[by.index()].memory.is_host();
+                let host = self.process.buffers[by].memory.is_host();
                 let (bit, name) = if host { (7, "scale_by_host") } else { (8, "scale_by_device") };
                 (bit, name, self.memory_ns(8 * u64::from(length)))
             }

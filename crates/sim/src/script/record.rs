@@ -180,7 +180,7 @@ impl Recorder {
         let mut trace = Trace { meta: self.meta(workload, model), ..Trace::default() };
         let threads = add_places(&mut trace, workload, model, layout);
         let order = self.add_calls(&mut trace, threads);
-        let row = |call: CallId| call.some().map_or(CallId::NONE, |call| order[call.index()]);
+        let row = |call: CallId| call.some().map_or(CallId::NONE, |call| order[call]);
         let serials = self.add_ops(&mut trace, kernels, &row);
         let library = trace.strings.intern(LIBRARY);
         self.waits.sort_by_key(|wait| (wait.start, wait.end, wait.thread));

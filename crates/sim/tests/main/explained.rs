@@ -58,22 +58,22 @@ fn a_launch_waits_for_the_free_that_waits_for_the_device() {
 
 /// Checks a part of a call's time that is longer than 100 ms; the error says why its culprit is wrong.
 fn check_culprit(trace: &Trace, loss: &Loss) -> Result<(), &'static str> {
-    let call = trace.text(trace.calls.name[loss.call.index()]);
+    let call = trace.text(trace.calls.name[loss.call]);
     let own_kernel = || {
         let op = loss.awaited.some().map(|op| trace.ops.row(op));
-        op.is_some_and(|op| op.kind == OpKind::Kernel && trace.calls.thread[op.call.index()] == loss.thread)
+        op.is_some_and(|op| op.kind == OpKind::Kernel && trace.calls.thread[op.call] == loss.thread)
     };
     let held = || {
         // Of a lock that went through several hands, records have the first and the last holder. Of the time between
         // no thread is blamed.
         let Some(holder) = loss.holder_call.some() else { return loss.confidence == Confidence::Possible };
-        let (start, end) = (trace.calls.start[holder.index()], trace.calls.end[holder.index()]);
+        let (start, end) = (trace.calls.start[holder], trace.calls.end[holder]);
         end.min(loss.end) - start.max(loss.start) >= (loss.end - loss.start) / 3
     };
     match (call, loss.cause) {
         ("cuDevicePrimaryCtxRetain", Cause::FirstUse) => Ok(()),
         ("cuMemFree", Cause::ImplicitDeviceSync) => {
-            let named = loss.awaited.some().is_some_and(|op| trace.ops.kind[op.index()] == OpKind::Kernel);
+            let named = loss.awaited.some().is_some_and(|op| trace.ops.kind[op] == OpKind::Kernel);
             named.then_some(()).ok_or("a free waits for a kernel")
         }
         ("cuMemcpyDtoHAsync", Cause::HiddenSync) => {
@@ -103,8 +103,8 @@ fn every_long_wait_of_the_staggered_threads_has_a_holder() {
             let long: Vec<_> = losses.iter().filter(|loss| loss.lost_ns > 100_000_000).collect();
             assert!(long.len() >= 4, "{what}: {} long waits", long.len());
             for loss in long {
-                let call = trace.text(trace.calls.name[loss.call.index()]);
-                let thread = trace.text(trace.threads.name[loss.thread.index()]);
+                let call = trace.text(trace.calls.name[loss.call]);
+                let thread = trace.text(trace.threads.name[loss.thread]);
                 let ms = loss.lost_ns / 1_000_000;
                 if let Err(why) = check_culprit(&trace, loss) {
                     panic!("{what}: {why}, but {ms} ms of {thread}'s {call}: {loss:?}");

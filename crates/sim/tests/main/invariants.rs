@@ -74,16 +74,13 @@ fn check(trace: &Trace, model: &Model) {
         assert_eq!(op.correlation, call.correlation);
     }
     for id in trace.waits.ids() {
-        let (wait, call) = (trace.waits.row(id), trace.calls.row(trace.waits.call[id.index()]));
+        let (wait, call) = (trace.waits.row(id), trace.calls.row(trace.waits.call[id]));
         assert!(wait.start >= call.start && wait.start <= wait.end && wait.end <= call.end);
         assert!(wait.holder != wait.thread && wait.holder.is_some() && wait.releaser.is_some());
         assert_eq!(wait.thread, call.thread);
     }
     for id in trace.syncs.ids() {
-        assert_eq!(
-            trace.syncs.correlation[id.index()],
-            trace.calls.correlation[trace.syncs.call[id.index()].index()]
-        );
+        assert_eq!(trace.syncs.correlation[id], trace.calls.correlation[trace.syncs.call[id].index()]);
     }
 }
 

@@ -217,7 +217,7 @@ fn a_trace_is_complete_or_counts_what_it_lost() {
     let trace = traced(&case.workload(), "h200");
     // Three iterations each, one of them before the body: 220 launches, 2 copies.
     assert_eq!(trace.ops.len(), 2 * 3 * 222);
-    assert!(trace.ops.ids().all(|op| trace.calls.end[trace.ops.call[op.index()].index()] > 0));
+    assert!(trace.ops.ids().all(|op| trace.calls.end[trace.ops.call[op].index()] > 0));
     let options = Options { trace: true, most_rows: 1000, ..Options::default() };
     let model = Model::load("h200").unwrap();
     let cut = sim::run(&case.workload(), &model, options).unwrap().1.unwrap();

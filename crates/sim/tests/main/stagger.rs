@@ -41,7 +41,7 @@ fn kernels(trace: &Trace) -> Vec<Span> {
     let ops = trace.ops.ids().map(|id| trace.ops.row(id));
     let long = ops.filter(|op| op.kind == OpKind::Kernel && op.end - op.start > 1_000_000_000);
     let span = |op: trace::Op| Span {
-        thread: trace.calls.thread[op.call.index()].index(),
+        thread: trace.calls.thread[op.call].index(),
         name: String::new(),
         start: s(op.start, trace),
         end: s(op.end, trace),

@@ -62,7 +62,7 @@ impl Surroundings<'_, '_> {
             }
             Call::DestroyStream { stream } => self.no_default(stream, "be destroyed"),
             Call::CreateEvent { event } => {
-                let row = &self.at.process().events[event.index()];
+                let row = &self.at.process().events[event];
                 self.context(row.context, || format!("event {:?}", row.name))
             }
             Call::WaitEvent { stream, .. }
@@ -82,20 +82,20 @@ impl Surroundings<'_, '_> {
 
     /// Checks that work for a stream is asked for in the stream's context.
     fn stream(&self, id: StreamId) -> Checked {
-        let stream = &self.at.process().streams[id.index()];
+        let stream = &self.at.process().streams[id];
         self.context(stream.context, || format!("stream {:?}", stream.name))
     }
 
     /// Checks that the default stream is the thread's context's: its handle means whichever context is current.
     fn default_stream(&self, id: StreamId) -> Checked {
-        match self.at.process().streams[id.index()].kind {
+        match self.at.process().streams[id].kind {
             StreamKind::Default => self.stream(id),
             StreamKind::Blocking | StreamKind::NonBlocking => Ok(()),
         }
     }
 
     fn no_default(&self, id: StreamId, what: &str) -> Checked {
-        let stream = &self.at.process().streams[id.index()];
+        let stream = &self.at.process().streams[id];
         match stream.kind {
             StreamKind::Default => self.fail(format!(
                 "stream {:?} is the default stream, which cannot {what}: use another",
@@ -215,7 +215,7 @@ impl Surroundings<'_, '_> {
 
     /// Checks that both events are of one context and keep the time.
     fn elapsed(&self, from: EventId, to: EventId) -> Checked {
-        let [from, to] = [from, to].map(|event| &self.at.process().events[event.index()]);
+        let [from, to] = [from, to].map(|event| &self.at.process().events[event]);
         for event in [from, to] {
             if !event.timing {
                 return self
@@ -328,8 +328,8 @@ impl Surroundings<'_, '_> {
     /// Checks that event and stream belong to one context, as `cuEventRecord` requires.
     fn record(&self, event: EventId, stream: StreamId) -> Checked {
         self.default_stream(stream)?;
-        let event = &self.at.process().events[event.index()];
-        let stream = &self.at.process().streams[stream.index()];
+        let event = &self.at.process().events[event];
+        let stream = &self.at.process().streams[stream];
         if event.context != stream.context {
             return self.fail(format!(
                 "event {:?} and stream {:?} belong to different contexts: use two of the same context",

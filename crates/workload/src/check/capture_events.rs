@@ -72,7 +72,7 @@ impl Events<'_> {
             Call::SynchronizeEvent { event } | Call::QueryEvent { event }
                 if self.captured.contains(&event) =>
             {
-                let name = &at.process().events[event.index()].name;
+                let name = &at.process().events[event].name;
                 return Err(at.problem(format!(
                     "event {name:?} was last recorded inside a capture and never completes: record it outside first"
                 )));

@@ -72,14 +72,14 @@ impl Capture {
         self.streams.get_mut(&stream).ok_or_else(|| {
             at.problem(format!(
                 "stream {:?} is not in the capture: make it wait for an event that is recorded in the capture",
-                at.process().streams[stream.index()].name
+                at.process().streams[stream].name
             ))
         })
     }
 
     fn wait(&mut self, event: EventId, stream: StreamId, at: &At<'_>) -> Checked {
         let Some(seen) = self.events.get(&event) else {
-            let name = &at.process().events[event.index()].name;
+            let name = &at.process().events[event].name;
             return Err(at.problem(format!(
                 "event {name:?} is not recorded in the capture: record it there first, or wait before the capture"
             )));
@@ -98,7 +98,7 @@ impl Capture {
         let known = |of: &StreamId| seen.get(of).copied().unwrap_or(0);
         let left = self.streams.iter().find(|(of, clock)| known(of) < clock.get(of).copied().unwrap_or(0));
         let Some((left, _)) = left else { return Ok(()) };
-        let name = |id: StreamId| &at.process().streams[id.index()].name;
+        let name = |id: StreamId| &at.process().streams[id].name;
         Err(at.problem(format!(
             "the capture ends with work of stream {:?} that stream {:?} does not wait for: record an event after it and wait for that",
             name(*left),

@@ -27,7 +27,7 @@ enum Thing {
 
 /// Effect of a step on a thing.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Deed {
+enum Transition {
     Begin,
     End,
     Use,
@@ -100,7 +100,7 @@ impl<'w> Lives<'w> {
     fn gather(&mut self, steps: &'w [Step], at: &mut At<'w>, graph: Option<GraphId>) -> Checked {
         at.each_in(steps, |step, at| {
             for (deed, thing) in deeds(step) {
-                if deed != Deed::Use {
+                if deed != Transition::Use {
                     self.own(thing, deed, at)?;
                 }
                 if let (Some(graph), Thing::Buffer(buffer)) = (graph, thing) {
@@ -119,18 +119,18 @@ impl<'w> Lives<'w> {
         })
     }
 
-    fn own(&mut self, thing: Thing, deed: Deed, at: &At<'_>) -> Checked {
+    fn own(&mut self, thing: Thing, deed: Transition, at: &At<'_>) -> Checked {
         let thread = at.whose().1;
         let owner = *self.owners.entry(thing).or_insert(thread);
         if owner != thread {
             let words = Words::of(thing, at.process());
             let other = &at.process().threads[owner].name;
-            let deed = if deed == Deed::Begin { words.begin } else { words.end };
+            let deed = if deed == Transition::Begin { words.begin } else { words.end };
             let Words { kind, name, .. } = words;
             let what = format!("{kind} {name:?} belongs to thread {other:?}: {deed} it only there");
             return Err(at.problem(what));
         }
-        if deed == Deed::Begin {
+        if deed == Transition::Begin {
             self.begun.insert(thing);
         }
         Ok(())
@@ -209,12 +209,15 @@ impl<'w> Lives<'w> {
 }
 
 /// Effects of a step on things, in order; not those of the steps inside it.
-fn deeds(step: &Step) -> Vec<(Deed, Thing)> {
+fn deeds(step: &Step) -> Vec<(Transition, Thing)> {
     let call = match step {
         Step::Call(call) => call,
         Step::Loop { .. } => return vec![],
         Step::Capture { graph, stream, .. } => {
-            return vec![(Deed::Use, Thing::Stream(*stream)), (Deed::Begin, Thing::Graph(*graph))];
+            return vec![
+                (Transition::Use, Thing::Stream(*stream)),
+                (Transition::Begin, Thing::Graph(*graph)),
+            ];
         }
     };
     names(call)
@@ -231,23 +234,23 @@ fn deeds(step: &Step) -> Vec<(Deed, Thing)> {
             Some((deed(call, thing), thing))
         })
         .chain(match call {
-            Call::Register { buffer } => Some((Deed::Begin, Thing::Registration(*buffer))),
+            Call::Register { buffer } => Some((Transition::Begin, Thing::Registration(*buffer))),
             _ => None,
         })
         .collect()
 }
 
 /// Effect of a call on one of the things it names.
-fn deed(call: &Call, thing: Thing) -> Deed {
+fn deed(call: &Call, thing: Thing) -> Transition {
     match (call, thing) {
         (Call::Allocate { .. }, Thing::Buffer(_))
         | (Call::CreateStream { .. }, _)
-        | (Call::CreateEvent { .. }, _) => Deed::Begin,
+        | (Call::CreateEvent { .. }, _) => Transition::Begin,
         (Call::Free { .. }, Thing::Buffer(_))
         | (Call::Unregister { .. }, _)
         | (Call::DestroyStream { .. }, _)
-        | (Call::DestroyEvent { .. }, _) => Deed::End,
-        _ => Deed::Use,
+        | (Call::DestroyEvent { .. }, _) => Transition::End,
+        _ => Transition::Use,
     }
 }
 
@@ -322,10 +325,12 @@ impl<'w> Life<'_, 'w> {
         match call {
             Call::LaunchGraph { graph, .. } => {
                 let buffers = self.lives.captured.get(graph).cloned().unwrap_or_default();
-                buffers.into_iter().try_for_each(|buffer| self.does(Deed::Use, Thing::Buffer(buffer), at))
+                buffers
+                    .into_iter()
+                    .try_for_each(|buffer| self.does(Transition::Use, Thing::Buffer(buffer), at))
             }
             Call::Free { buffer, .. } if self.state(Thing::Registration(*buffer)) == State::Alive => {
-                let name = &at.process().buffers[buffer.index()].name;
+                let name = &at.process().buffers[*buffer].name;
                 Err(at
                     .problem(format!("buffer {name:?} is freed while it is registered: unregister it first")))
             }
@@ -351,7 +356,7 @@ impl<'w> Life<'_, 'w> {
         self.states.get(&thing).copied().unwrap_or_else(|| self.lives.first(thing))
     }
 
-    fn does(&mut self, deed: Deed, thing: Thing, at: &At<'w>) -> Checked {
+    fn does(&mut self, deed: Transition, thing: Thing, at: &At<'w>) -> Checked {
         if self.lives.owners.get(&thing) != Some(&self.thread) {
             self.lives.visits.entry((thing, self.thread, at.part)).or_insert_with(|| at.place());
             return Ok(());
@@ -359,21 +364,21 @@ impl<'w> Life<'_, 'w> {
         let words = self.lives.words(thing);
         let replaced = matches!(thing, Thing::Graph(_));
         let next = match (deed, self.state(thing)) {
-            (Deed::Begin, State::Alive) if !replaced => Err(words.twice()),
-            (Deed::Begin, _) => Ok(State::Alive),
-            (Deed::End, State::Alive) => Ok(State::Ended),
-            (Deed::Use, State::Alive) => Ok(State::Alive),
+            (Transition::Begin, State::Alive) if !replaced => Err(words.twice()),
+            (Transition::Begin, _) => Ok(State::Alive),
+            (Transition::End, State::Alive) => Ok(State::Ended),
+            (Transition::Use, State::Alive) => Ok(State::Alive),
             (_, State::Unborn) if !self.lives.begun.contains(&thing) => Err(words.never()),
-            (Deed::End, State::Ended) => Err(words.ended_twice()),
-            (Deed::Use, State::Ended) => Err(words.too_late()),
-            (Deed::End | Deed::Use, State::Unborn) => Err(words.too_early(deed)),
+            (Transition::End, State::Ended) => Err(words.ended_twice()),
+            (Transition::Use, State::Ended) => Err(words.too_late()),
+            (Transition::End | Transition::Use, State::Unborn) => Err(words.too_early(deed)),
         };
         let round = if self.again { " (in a second round)" } else { "" };
         let state = next.map_err(|what| at.problem(what.replacen(": ", &format!("{round}: "), 1)))?;
         self.states.insert(thing, state);
         if let Some(chapter) = self.lives.chapters.get_mut(&(thing, at.part)) {
-            chapter.begins |= deed == Deed::Begin;
-            chapter.ends |= deed == Deed::End;
+            chapter.begins |= deed == Transition::Begin;
+            chapter.ends |= deed == Transition::End;
         }
         Ok(())
     }
@@ -402,20 +407,18 @@ impl<'w> Words<'w> {
         let created = ["create", "created", "destroy", "destroyed"];
         match thing {
             Thing::Buffer(id) => {
-                words("buffer", &process.buffers[id.index()].name, ["allocate", "allocated", "free", "freed"])
+                words("buffer", &process.buffers[id].name, ["allocate", "allocated", "free", "freed"])
             }
             Thing::Registration(id) => words(
                 "buffer",
-                &process.buffers[id.index()].name,
+                &process.buffers[id].name,
                 ["register", "registered", "unregister", "unregistered"],
             ),
-            Thing::Stream(id) => words("stream", &process.streams[id.index()].name, created),
-            Thing::Event(id) => words("event", &process.events[id.index()].name, created),
-            Thing::Graph(id) => words(
-                "graph",
-                &process.graphs[id.index()].name,
-                ["capture", "captured", "replace", "replaced"],
-            ),
+            Thing::Stream(id) => words("stream", &process.streams[id].name, created),
+            Thing::Event(id) => words("event", &process.events[id].name, created),
+            Thing::Graph(id) => {
+                words("graph", &process.graphs[id].name, ["capture", "captured", "replace", "replaced"])
+            }
         }
     }
 
@@ -434,9 +437,9 @@ impl<'w> Words<'w> {
         format!("{kind} {name:?} is {ended} already: leave this out or {begin} it again")
     }
 
-    fn too_early(&self, deed: Deed) -> String {
+    fn too_early(&self, deed: Transition) -> String {
         let Words { kind, name, begin, begun, ended, .. } = self;
-        let done = if deed == Deed::End { ended } else { "used" };
+        let done = if deed == Transition::End { ended } else { "used" };
         format!("{kind} {name:?} is {done} before it is {begun}: {begin} it first")
     }
 

@@ -15,7 +15,7 @@ impl<'w> Surroundings<'_, 'w> {
     }
 
     pub fn buffer(&self, id: BufferId) -> &'w Buffer {
-        &self.at.process().buffers[id.index()]
+        &self.at.process().buffers[id]
     }
 
     /// Checks that something belongs to the thread's context.
@@ -24,7 +24,7 @@ impl<'w> Surroundings<'_, 'w> {
         if of == mine {
             return Ok(());
         }
-        let words = |id: ContextId| match self.at.process().contexts[id.index()] {
+        let words = |id: ContextId| match self.at.process().contexts[id] {
             Context { device, primary: true } => format!("device {device}'s primary context"),
             Context { device, primary: false } => format!("context {}, on device {device}", id.0),
         };

@@ -2,7 +2,7 @@
 
 use super::lines::{Lines, ProcessLines, ThreadLines};
 use super::read::{Field, Read, Table};
-use super::scope::{Known, Names};
+use super::scope::{Names, Scope};
 use super::steps::Scene;
 use crate::check::MOST_THREADS;
 use crate::model::*;
@@ -73,7 +73,7 @@ struct Reader<'a> {
     process: Process,
     lines: ProcessLines,
     contexts: Names,
-    names: Known,
+    names: Scope,
 }
 
 impl<'a> Reader<'a> {
@@ -93,7 +93,7 @@ impl<'a> Reader<'a> {
             process,
             lines: ProcessLines { at: table.at, ..ProcessLines::default() },
             contexts: Names::default(),
-            names: Known { barriers: barriers.clone(), ..Known::default() },
+            names: Scope { barriers: barriers.clone(), ..Scope::default() },
         };
         reader.contexts(copy)?;
         reader.home = reader.home(&table, copy)?;
@@ -158,7 +158,7 @@ impl<'a> Reader<'a> {
     }
 
     /// Streams, events, buffers and graphs of a process or thread, whose names follow `owner`.
-    fn things(&mut self, table: &Table<'_>, home: Home, owner: &str, names: &mut Known) -> Read<()> {
+    fn things(&mut self, table: &Table<'_>, home: Home, owner: &str, names: &mut Scope) -> Read<()> {
         for (name, field) in declared(table, "streams")? {
             let (kind, context) = self.kind(&field, home)?;
             let kind = stream_kind(&kind)?;
@@ -212,7 +212,7 @@ impl<'a> Reader<'a> {
         Ok((memory, bytes.bytes()?, self.context(home)))
     }
 
-    fn thread(&mut self, table: &Table<'_>, copy: &Copy, mut names: Known) -> Read<()> {
+    fn thread(&mut self, table: &Table<'_>, copy: &Copy, mut names: Scope) -> Read<()> {
         let home = self.thread_home(table, copy)?;
         self.things(table, home, &format!("{}.", copy.name), &mut names)?;
         let context = self.context(home);
@@ -245,7 +245,7 @@ impl<'a> Reader<'a> {
             Home::Named(_) if table.get("context").is_some() => {
                 return Err(field.fail("both an own context and a named one: remove one"));
             }
-            Home::Named(id) => self.process.contexts[id.index()].device,
+            Home::Named(id) => self.process.contexts[id].device,
         };
         let id = self.process.own_context(device);
         self.lines.contexts.push(table.at);

@@ -10,7 +10,7 @@ pub struct Names(BTreeMap<String, u32>);
 
 /// Names that steps may use.
 #[derive(Clone, Default)]
-pub struct Known {
+pub struct Scope {
     pub streams: Names,
     pub events: Names,
     pub buffers: Names,

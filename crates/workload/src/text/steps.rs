@@ -2,7 +2,7 @@
 
 use super::lines::StepLines;
 use super::read::{Field, Read, Table, instead};
-use super::scope::Known;
+use super::scope::Scope;
 use crate::model::*;
 
 /// The verbs of steps with their further keys; `launch` also has those of its kernel.
@@ -56,7 +56,7 @@ const KERNELS: &[(&str, &[&str])] = &[
 
 /// Names and buffers that steps may use.
 pub struct Scene<'s> {
-    pub known: &'s Known,
+    pub known: &'s Scope,
     /// The rows of buffers by name.
     pub buffers: &'s [Buffer],
 }
@@ -129,7 +129,7 @@ impl Scene<'_> {
             },
             "check" => {
                 let buffer = self.buffer(object)?;
-                let all = self.buffers[buffer.index()].bytes;
+                let all = self.buffers[buffer].bytes;
                 let bytes = table.get("bytes").map_or(Ok(all), |field| field.bytes())?;
                 Call::Check { buffer, bytes, value: table.need("value")?.value()? }
             }
@@ -163,7 +163,7 @@ impl Scene<'_> {
             );
         };
         let (from, to) = (self.buffer(from)?, self.buffer(to)?);
-        let smaller = self.buffers[from.index()].bytes.min(self.buffers[to.index()].bytes);
+        let smaller = self.buffers[from].bytes.min(self.buffers[to].bytes);
         let offset = table.get("offset").map_or(Ok(Number::Is(0)), |field| field.counted(Field::bytes))?;
         let bytes = match (table.get("bytes"), table.get("offset")) {
             (Some(field), _) => field.bytes()?,

@@ -140,7 +140,7 @@ impl Text<'_> {
                 }
                 Step::Loop { times, steps } => self.inside(&format!("repeat = {times}"), steps, depth),
                 Step::Capture { graph, stream, steps } => {
-                    let graph = quoted(&self.process.graphs[graph.index()].name);
+                    let graph = quoted(&self.process.graphs[*graph].name);
                     let stream = self.stream(*stream);
                     self.inside(&format!("capture = {graph}, stream = {stream}"), steps, depth);
                 }
@@ -209,7 +209,7 @@ impl Text<'_> {
                 self.on("launch", what, Some(*stream))
             }
             Call::LaunchGraph { graph, stream } => {
-                self.on("launch-graph", quoted(&self.process.graphs[graph.index()].name), Some(*stream))
+                self.on("launch-graph", quoted(&self.process.graphs[*graph].name), Some(*stream))
             }
             Call::RecordEvent { event, stream } => self.on("record", self.event(*event), Some(*stream)),
             Call::WaitEvent { event, stream } => self.on("wait", self.event(*event), Some(*stream)),
@@ -224,9 +224,7 @@ impl Text<'_> {
             Call::Sleep { ns } => self.on("sleep", write_time(*ns), None),
             Call::Work { ns } => self.on("work", write_time(*ns), None),
             Call::Hold { ns } => self.on("hold", write_time(*ns), None),
-            Call::Meet { barrier } => {
-                self.on("meet", quoted(&self.workload.barriers[barrier.index()].name), None)
-            }
+            Call::Meet { barrier } => self.on("meet", quoted(&self.workload.barriers[*barrier].name), None),
             Call::SynchronizeContext | Call::LoadModule => unreachable!("these are words, not tables"),
         }
     }
@@ -276,15 +274,15 @@ impl Text<'_> {
     }
 
     fn buffer(&self, id: BufferId) -> String {
-        quoted(&self.process.buffers[id.index()].name)
+        quoted(&self.process.buffers[id].name)
     }
 
     fn stream(&self, id: StreamId) -> String {
-        quoted(&self.process.streams[id.index()].name)
+        quoted(&self.process.streams[id].name)
     }
 
     fn event(&self, id: EventId) -> String {
-        quoted(&self.process.events[id.index()].name)
+        quoted(&self.process.events[id].name)
     }
 }
 

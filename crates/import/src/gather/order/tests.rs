@@ -162,7 +162,7 @@ fn operations_from_before_the_recording_have_no_call() {
     groups.insert(0, Group { id: 1, start: 1_000, ..groups[0] });
     let (found, joined) = join(&issues, &groups);
     assert_eq!(found, [2, 3, 4]);
-    assert_eq!(joined, Joined { calls: 3, uncertain: 0, without: 0 });
+    assert_eq!(joined, JoinCounts { calls: 3, uncertain: 0, without: 0 });
 }
 
 #[test]

@@ -4,7 +4,7 @@ use super::functions::Wrapped;
 use super::streams::Numbers;
 use super::tallies::Tallies;
 use super::thread_waits::ThreadWaits;
-use crate::gather::order::{Issue, Joined};
+use crate::gather::order::{Issue, JoinCounts};
 use rustc_hash::{FxHashMap, FxHashSet};
 use spool::{PythonFrame, StreamNumber, Sync, Wait};
 use trace::Ns;
@@ -14,7 +14,7 @@ use trace::Ns;
 pub(crate) struct Later {
     /// The thread that waited, the text number of the library whose code waited, and the wait.
     pub waits: Vec<(u32, u32, Wait)>,
-    pub stacks: Vec<Stacked>,
+    pub stacks: Vec<CallStack>,
     pub thread_waits: ThreadWaits,
     pub tallies: Tallies,
     pub syncs: Vec<(u32, Sync)>,
@@ -42,11 +42,11 @@ pub(crate) struct Later {
     pub unordered: u64,
     /// Kernel launches of which CUPTI told the id, where no operation at all was written.
     pub unwritten: u64,
-    pub joined: Joined,
+    pub joined: JoinCounts,
 }
 
 /// The stack of a slow call.
-pub(crate) struct Stacked {
+pub(crate) struct CallStack {
     pub tid: u32,
     pub start: Ns,
     pub end: Ns,

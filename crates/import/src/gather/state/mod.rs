@@ -23,7 +23,7 @@ use spool::{Clock, Clocks, Home};
 use texts::Texts;
 use times::{Time, Times};
 use trace::{DeviceId, Ns, ProcessId, Source, ThreadId, Trace};
-use watched::Watched;
+use watched::WatchState;
 
 /// The reader's state that all processes share.
 pub(super) struct Gather<'a> {
@@ -72,7 +72,7 @@ pub(super) struct Process<'g, 'a> {
     /// Index in `last` of the chunk that is being read.
     pub chunk: usize,
     pub later: Later,
-    pub watched: Watched,
+    pub watched: WatchState,
     pub endings: Endings,
     /// Which of the two files is read: the process's own, or the one beside it.
     pub file: Home,

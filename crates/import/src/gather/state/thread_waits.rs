@@ -8,13 +8,13 @@ use spool::{PythonFrame, ThreadWait, Unplaced};
 pub(crate) struct ThreadWaits {
     /// The thread that waited, the number of what it waited for, and the wait.
     pub waits: Vec<(u32, u32, ThreadWait)>,
-    pub places: FxHashMap<u64, Where>,
+    pub places: FxHashMap<u64, RawStack>,
     /// How often the recording had no time for a place.
     pub unplaced: u64,
 }
 
 /// Where a thread was: return addresses and Python frames, innermost first.
-pub(crate) struct Where {
+pub(crate) struct RawStack {
     pub native: Vec<u64>,
     pub python: Vec<PythonFrame>,
 }
@@ -30,7 +30,7 @@ impl ThreadWaits {
     }
 
     pub fn place(&mut self, number: u64, native: Vec<u64>, python: Vec<PythonFrame>) {
-        self.places.insert(number, Where { native, python });
+        self.places.insert(number, RawStack { native, python });
     }
 
     pub fn unplaced(&mut self, Unplaced { count }: Unplaced) {

@@ -2,7 +2,7 @@
 
 /// How many records of some chunks were not read, or not whole.
 #[derive(Clone, Copy, Default)]
-pub(crate) struct Unread {
+pub(crate) struct UnreadCounts {
     /// They are too short for their kind.
     pub short: u64,
     /// A newer holdup may know their kind.

@@ -21,7 +21,7 @@ fn waits(trace: &Trace) -> Vec<Wait> {
 
 /// The thread id of a row.
 fn of(trace: &Trace, thread: trace::ThreadId) -> i64 {
-    thread.some().map_or(0, |thread| trace.threads.tid[thread.index()])
+    thread.some().map_or(0, |thread| trace.threads.tid[thread])
 }
 
 #[test]

@@ -84,7 +84,7 @@ fn equal(
     let place = counts[most][&id].1.clone();
     let what = format!(
         "meets at barrier {:?} {} times in {part}, thread {:?} {}: let all threads meet there equally often",
-        workload.barriers[id.index()].name,
+        workload.barriers[id].name,
         often(most),
         name(workload, &threads[least]),
         often(least)

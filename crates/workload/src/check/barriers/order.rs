@@ -262,7 +262,7 @@ impl<'m> Order<'m> {
             .filter(|at| ways[*at].waits.is_none_or(|(elsewhere, _)| elsewhere != barrier))
             .find(comes)
             .expect("a thread that waits, waits for another");
-        let barrier_name = |id: BarrierId| &self.workload.barriers[id.index()].name;
+        let barrier_name = |id: BarrierId| &self.workload.barriers[id].name;
         let why = match ways[missing].waits {
             Some((elsewhere, _)) => {
                 format!("waits at {:?}: let all meet in the same order", barrier_name(elsewhere))

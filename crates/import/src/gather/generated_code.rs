@@ -17,10 +17,10 @@ const NEAREST: usize = 16;
 
 /// The generated code of one process.
 #[derive(Default)]
-pub(super) struct Made {
+pub(super) struct GeneratedCode {
     objects: FxHashMap<u64, Image>,
     /// Sorted by address after it is read.
-    listed: Vec<Listed>,
+    listed: Vec<ListedFunction>,
 }
 
 /// The pieces of an ELF object that were read so far.
@@ -33,13 +33,13 @@ struct Image {
 }
 
 /// A function of a list for profilers.
-struct Listed {
+struct ListedFunction {
     start: u64,
     end: u64,
     name: String,
 }
 
-impl Made {
+impl GeneratedCode {
     /// Adds a piece of an object; false for one that fits no object.
     pub fn piece(&mut self, record: spool::Made, bytes: &[u8]) -> bool {
         let spool::Made { object, size, offset, start, end } = record;
@@ -67,7 +67,7 @@ impl Made {
             let (Some(start), Some(length)) = (number(words.next()), number(words.next())) else { continue };
             if let Some(name) = words.next().filter(|name| !name.is_empty()) {
                 let (end, name) = (start.saturating_add(length), name.to_owned());
-                self.listed.push(Listed { start, end, name });
+                self.listed.push(ListedFunction { start, end, name });
             }
         }
         // A stable sort keeps later lines of one address later.
@@ -210,7 +210,7 @@ fn width(machine: elf::Machine, kind: elf::RelocationType) -> Option<usize> {
 mod tests {
     use super::*;
 
-    fn at(made: &Made, address: u64) -> Vec<(String, String)> {
+    fn at(made: &GeneratedCode, address: u64) -> Vec<(String, String)> {
         let mut found = Vec::new();
         made.symbolize(address, &mut |symbol| {
             found.push((symbol.function.to_owned(), symbol.file.to_owned()))
@@ -220,7 +220,7 @@ mod tests {
 
     #[test]
     fn a_list_names_functions_and_other_lines_are_skipped() {
-        let mut made = Made::default();
+        let mut made = GeneratedCode::default();
         made.list(
             b"2000 10 later\n\nnothing\n1000\n1000 20\n1000 20 f with spaces\nzz 10 g\n\xff\xfe 1 h\n\
               0x1010 8 inner\n3000 ffffffffffffffff endless\n4000 10 py::Trainer.step:/app/train.py\n\
@@ -240,7 +240,7 @@ mod tests {
 
     #[test]
     fn pieces_that_fit_no_object_are_skipped() {
-        let mut made = Made::default();
+        let mut made = GeneratedCode::default();
         let record = spool::Made { object: 1, size: 100, offset: 0, start: 0x1000, end: 0x2000 };
         let mut fits = |record, bytes: &[u8]| made.piece(record, bytes);
         assert!(!fits(spool::Made { offset: 100, ..record }, b"x"));
@@ -300,8 +300,8 @@ mod tests {
         [bytes, sections].concat()
     }
 
-    fn announced(bytes: &[u8]) -> Made {
-        let mut made = Made::default();
+    fn announced(bytes: &[u8]) -> GeneratedCode {
+        let mut made = GeneratedCode::default();
         made.piece(
             spool::Made { object: 1, size: bytes.len() as u64, offset: 0, start: 0x5000, end: 0x5010 },
             bytes,
