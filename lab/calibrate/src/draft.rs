@@ -16,7 +16,7 @@ macro_rules! set {
 pub(crate) use set;
 
 /// A rule of a model.
-pub(crate) type RuleOf = fn(&mut Model) -> &mut Rule;
+pub(crate) type RuleField = fn(&mut Model) -> &mut Rule;
 
 /// A model that is being made.
 pub(crate) struct Draft {
@@ -84,7 +84,7 @@ impl Draft {
     }
 
     /// Sets a rule's times from the whole time of its calls, divided as the base divides it.
-    pub fn divide(&mut self, field: &'static str, rule: RuleOf, whole: Sample) {
+    pub fn divide(&mut self, field: &'static str, rule: RuleField, whole: Sample) {
         let origin = format!("measured: {whole}; its parts as in {}", self.base);
         let rule = rule(&mut self.model);
         let parts = divided(whole.median, [rule.before_ns, rule.held_ns, rule.after_ns]);
@@ -101,7 +101,7 @@ impl Draft {
 
     /// The time of a call before, with and after its locks, ns: of all of it, and what it takes after them. What it takes before
     /// them is in the proportion that it has in the base.
-    pub fn outside(&mut self, rule: RuleOf, whole: i64, after: i64) -> [i64; 3] {
+    pub fn outside(&mut self, rule: RuleField, whole: i64, after: i64) -> [i64; 3] {
         let Rule { before_ns, after_ns, .. } = *rule(&mut self.model);
         let after = after.clamp(0, whole.max(0));
         let before = match after_ns {

@@ -19,19 +19,19 @@ pub(crate) fn middle(rounds: &[Calibrated]) -> Result<Option<Calibrated>, sim::E
     }
     let tables: Vec<Table> =
         rounds.iter().map(|round| Table::try_from(&round.model).unwrap_or_default()).collect();
-    let mut merged = Merged { rounds, origins: BTreeMap::new() };
+    let mut merged = Merge { rounds, origins: BTreeMap::new() };
     let table = merged.table("", &tables.iter().enumerate().collect::<Vec<_>>());
     let model = Model::parse(&toml::to_string(&table).unwrap_or_default(), &first.model.name)?;
     Ok(Some(Calibrated { model, origins: merged.origins, base: first.base.clone() }))
 }
 
-struct Merged<'r> {
+struct Merge<'r> {
     rounds: &'r [Calibrated],
     /// Where the values come from, as in [`Calibrated`].
     origins: BTreeMap<String, String>,
 }
 
-impl Merged<'_> {
+impl Merge<'_> {
     /// A table of the rounds, each with its number.
     fn table(&mut self, path: &str, tables: &[(usize, &Table)]) -> Table {
         let keys: BTreeSet<&String> = tables.iter().flat_map(|(_, table)| table.keys()).collect();

@@ -30,6 +30,11 @@ impl<'w> Script<'w> {
         self.labels.push((what, size));
     }
 
+    /// Adds a section that makes the steps of `fill` several times.
+    pub fn rounds(&mut self, what: &'static str, size: u64, times: u64, fill: impl FnOnce(&mut Steps<'_>)) {
+        self.part(what, size, |steps| _ = steps.repeat(times, fill));
+    }
+
     /// The labels of all sections, in their order.
     pub fn end(self) -> Vec<Label> {
         self.thread.body().synchronize_context();
@@ -39,24 +44,24 @@ impl<'w> Script<'w> {
 
 /// A call.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Timed<'t> {
+pub(crate) struct TimedCall<'t> {
     pub name: &'t str,
     pub start: i64,
     pub end: i64,
 }
 
-impl Timed<'_> {
+impl TimedCall<'_> {
     pub fn took(&self) -> i64 {
         self.end - self.start
     }
 }
 
 /// The calls of one thread of the workload, by its row, in their order.
-pub(crate) fn calls_of(trace: &Trace, thread: usize) -> Vec<Timed<'_>> {
+pub(crate) fn calls_of(trace: &Trace, thread: usize) -> Vec<TimedCall<'_>> {
     let rows = trace.calls.ids().map(|call| trace.calls.row(call));
     let own = rows.filter(|call| call.thread == ThreadId::new(thread));
-    let mut calls: Vec<Timed<'_>> = own
-        .map(|call| Timed { name: trace.strings.text(call.name), start: call.start, end: call.end })
+    let mut calls: Vec<TimedCall<'_>> = own
+        .map(|call| TimedCall { name: trace.strings.text(call.name), start: call.start, end: call.end })
         .collect();
     calls.sort_by_key(|call| (call.start, call.end));
     calls
@@ -65,7 +70,7 @@ pub(crate) fn calls_of(trace: &Trace, thread: usize) -> Vec<Timed<'_>> {
 /// The calls of one section.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Section<'t> {
-    pub calls: Vec<Timed<'t>>,
+    pub calls: Vec<TimedCall<'t>>,
     /// When the synchronization returned that ended it.
     pub end: i64,
 }
@@ -73,7 +78,7 @@ pub(crate) struct Section<'t> {
 impl Section<'_> {
     /// The times of the calls of that name, ns.
     pub fn took(&self, name: &str) -> Vec<i64> {
-        self.calls.iter().filter(|call| call.name == name).map(Timed::took).collect()
+        self.calls.iter().filter(|call| call.name == name).map(TimedCall::took).collect()
     }
 
     /// The median of these times.

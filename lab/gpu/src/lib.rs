@@ -33,7 +33,7 @@ pub use child::{BLAS_VARIABLE, child_main};
 pub use devices::{Device, Mode, Rates, Speeds};
 pub use driver::{OLDEST as OLDEST_DRIVER, VARIABLE as LIBRARY_VARIABLE};
 pub use error::{Error, Failure, Place};
-pub use parent::{Options, Partial, Run, Started, run};
+pub use parent::{Options, Partial, ProcessIds, Run, run};
 pub use rates::rates;
 use std::path::PathBuf;
 use version::driver_version;

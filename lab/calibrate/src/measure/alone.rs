@@ -1,7 +1,7 @@
 //! Costs of calls that one thread makes while nothing else runs.
 
 use super::runs::{Runs, STREAM, script, workload};
-use crate::draft::{Draft, RuleOf, set};
+use crate::draft::{Draft, RuleField, set};
 use crate::sections::{Label, Sections};
 use crate::statistics::Sample;
 use sim::{Model, Rule};
@@ -9,12 +9,7 @@ use workload::{Kernel, Memory, Steps, StreamId, Workload};
 
 /// Runs it.
 pub(super) fn measure(runs: &mut Runs<'_>) -> Result<(), String> {
-    let (workload, labels) = calls();
-    let ran = runs.run(&workload)?;
-    let sections = Sections::of(&ran.trace, 0, &labels);
-    launches(&sections, runs.draft);
-    rules(&sections, runs.draft);
-    Ok(())
+    runs.read(calls(), &[launches, rules])
 }
 
 fn calls() -> (Workload, Vec<Label>) {
@@ -40,40 +35,28 @@ fn calls() -> (Workload, Vec<Label>) {
         thread.before().repeat(50, |steps| launched(steps, &turns, s)).synchronize(s);
         thread.after().free(floats);
         script(thread, |script| {
-            script.part("launch", 0, |steps| {
-                steps.repeat(40, |steps| {
-                    steps.repeat(5, |steps| launched(steps, &turns, s)).synchronize(s);
-                });
+            script.rounds("launch", 0, 40, |steps| {
+                steps.repeat(5, |steps| launched(steps, &turns, s)).synchronize(s);
             });
-            script.part("synchronize", 0, |steps| {
-                steps.repeat(300, |steps| {
-                    steps.synchronize(s);
-                });
+            script.rounds("synchronize", 0, 300, |steps| {
+                steps.synchronize(s);
             });
             script.part("order", 0, |steps| {
                 steps.record(event, s).repeat(200, |steps| {
                     steps.record(event, s).wait(event, other);
                 });
             });
-            script.part("query", 0, |steps| {
-                steps.repeat(200, |steps| {
-                    steps.query_event(event).query(s);
-                });
+            script.rounds("query", 0, 200, |steps| {
+                steps.query_event(event).query(s);
             });
-            script.part("event", 0, |steps| {
-                steps.repeat(200, |steps| {
-                    steps.create_event(created).destroy_event(created);
-                });
+            script.rounds("event", 0, 200, |steps| {
+                steps.create_event(created).destroy_event(created);
             });
-            script.part("stream", 0, |steps| {
-                steps.repeat(100, |steps| {
-                    steps.create_stream(made).destroy_stream(made);
-                });
+            script.rounds("stream", 0, 100, |steps| {
+                steps.create_stream(made).destroy_stream(made);
             });
-            script.part("module", 0, |steps| {
-                steps.repeat(8, |steps| {
-                    steps.load_module();
-                });
+            script.rounds("module", 0, 8, |steps| {
+                steps.load_module();
             });
         })
     })
@@ -101,9 +84,9 @@ fn launches(sections: &Sections<'_>, draft: &mut Draft) {
 const FIRST: usize = 5;
 
 /// A rule, with the section and the calls that measure it.
-type Read = (&'static str, &'static str, &'static [&'static str], RuleOf);
+type RuleReading = (&'static str, &'static str, &'static [&'static str], RuleField);
 
-const READ: &[Read] = &[
+const READ: &[RuleReading] = &[
     ("synchronize", "synchronize", &["cuStreamSynchronize"], |model| &mut model.calls.synchronize),
     ("order", "order", &["cuEventRecord", "cuStreamWaitEvent"], |model| &mut model.calls.order),
     ("query", "query", &["cuEventQuery", "cuStreamQuery"], |model| &mut model.calls.query),

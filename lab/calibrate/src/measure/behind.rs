@@ -4,8 +4,8 @@
 //! call released its locks: what the call still took from then on, it took without them.
 
 use super::runs::{Runs, STREAM, script, workload};
-use crate::draft::{Draft, RuleOf};
-use crate::sections::{Label, Sections, Timed, calls_of};
+use crate::draft::{Draft, RuleField};
+use crate::sections::{Label, Sections, TimedCall, calls_of};
 use crate::statistics::Sample;
 use sim::Use;
 use std::time::Duration;
@@ -18,7 +18,7 @@ const DEVICE: u64 = 64 << 20;
 const HOST: u64 = 4 << 20;
 
 /// A call: the field of its rule, its section, its name, and the rule.
-pub(super) type Call = (&'static str, &'static str, &'static str, RuleOf);
+pub(super) type Call = (&'static str, &'static str, &'static str, RuleField);
 
 const CALLS: &[Call] = &[
     ("allocate", "allocate", "cuMemAlloc", |model| &mut model.calls.allocate),
@@ -41,8 +41,8 @@ pub(super) fn measure(runs: &mut Runs<'_>) -> Result<(), String> {
     let (workload, labels) = beside(runs);
     let ran = runs.run(&workload)?;
     let sections = Sections::of(&ran.trace, 0, &labels);
-    let launches: Vec<Timed<'_>> = calls_of(&ran.trace, 1);
-    let launches: Vec<Timed<'_>> =
+    let launches: Vec<TimedCall<'_>> = calls_of(&ran.trace, 1);
+    let launches: Vec<TimedCall<'_>> =
         launches.into_iter().filter(|call| call.name == "cuLaunchKernel").collect();
     for call in CALLS {
         read(call, &sections, &launches, runs);
@@ -62,30 +62,20 @@ fn beside(runs: &Runs<'_>) -> (Workload, Vec<Label>) {
         thread.before().allocate(device).free(device).allocate(pinned).free(pinned).load_module();
         thread.after().free(pageable);
         let labels = script(thread, |script| {
-            script.part("allocate", 0, |steps| {
-                steps.repeat(20, |steps| {
-                    steps.allocate(device).work(pause).free(device).work(pause);
-                });
+            script.rounds("allocate", 0, 20, |steps| {
+                steps.allocate(device).work(pause).free(device).work(pause);
             });
-            script.part("host", 0, |steps| {
-                steps.repeat(12, |steps| {
-                    steps.allocate(pinned).work(pause).free(pinned).work(pause);
-                });
+            script.rounds("host", 0, 12, |steps| {
+                steps.allocate(pinned).work(pause).free(pinned).work(pause);
             });
-            script.part("register", 0, |steps| {
-                steps.repeat(12, |steps| {
-                    steps.register(pageable).work(pause).unregister(pageable).work(pause);
-                });
+            script.rounds("register", 0, 12, |steps| {
+                steps.register(pageable).work(pause).unregister(pageable).work(pause);
             });
-            script.part("stream", 0, |steps| {
-                steps.repeat(30, |steps| {
-                    steps.create_stream(other).work(pause).destroy_stream(other).work(pause);
-                });
+            script.rounds("stream", 0, 30, |steps| {
+                steps.create_stream(other).work(pause).destroy_stream(other).work(pause);
             });
-            script.part("module", 0, |steps| {
-                steps.repeat(10, |steps| {
-                    steps.load_module().work(pause);
-                });
+            script.rounds("module", 0, 10, |steps| {
+                steps.load_module().work(pause);
             });
         });
         let launcher = process.thread("launcher", context);
@@ -101,7 +91,7 @@ fn beside(runs: &Runs<'_>) -> (Workload, Vec<Label>) {
 
 /// Effect of calls on launches beside them.
 #[derive(Debug, PartialEq)]
-struct Beside {
+struct Interference {
     /// The number of calls.
     calls: usize,
     /// The number of calls that a launch waited for.
@@ -111,8 +101,13 @@ struct Beside {
 }
 
 /// Compares calls with launches. `launch` is the time of one that does not wait, `last` its part from the lock on, ns.
-fn beside_launches(calls: &[Timed<'_>], launches: &[Timed<'_>], launch: i64, last: i64) -> Beside {
-    let released = |call: &&Timed<'_>| {
+fn beside_launches(
+    calls: &[TimedCall<'_>],
+    launches: &[TimedCall<'_>],
+    launch: i64,
+    last: i64,
+) -> Interference {
+    let released = |call: &&TimedCall<'_>| {
         let first = launches.partition_point(|other| other.end <= call.start);
         let beside = launches[first..].iter().take_while(|other| other.start < call.end);
         let waited = beside.filter(|other| other.took() > launch + launch / 2);
@@ -120,22 +115,22 @@ fn beside_launches(calls: &[Timed<'_>], launches: &[Timed<'_>], launch: i64, las
         (release > call.start).then_some((call.end - release).max(0))
     };
     let after: Vec<i64> = calls.iter().filter_map(|call| released(&call)).collect();
-    Beside { calls: calls.len(), waited: after.len(), after: Sample::of(after) }
+    Interference { calls: calls.len(), waited: after.len(), after: Sample::of(after) }
 }
 
-fn read(call: &Call, sections: &Sections<'_>, launches: &[Timed<'_>], runs: &mut Runs<'_>) {
+fn read(call: &Call, sections: &Sections<'_>, launches: &[TimedCall<'_>], runs: &mut Runs<'_>) {
     let (field, section, name, rule) = *call;
     let launch_ns = runs.launch_ns();
     let draft = &mut *runs.draft;
     let Some(section) = sections.get(section) else { return };
-    let calls: Vec<Timed<'_>> = section.calls.iter().filter(|call| call.name == name).copied().collect();
+    let calls: Vec<TimedCall<'_>> = section.calls.iter().filter(|call| call.name == name).copied().collect();
     let launch = &draft.model.calls.launch;
     // With the time until the lock is handed over.
     let last = launch.held_ns + launch.after_ns + draft.model.locks.context.handover_ns;
     let beside = beside_launches(&calls, launches, launch_ns, last);
     let waits = beside.waited * 2 >= beside.calls;
     // A launch that waits for a shorter call is no longer than others.
-    let long = Sample::of(calls.iter().map(Timed::took)).is_some_and(|took| took.median > 5 * launch_ns);
+    let long = Sample::of(calls.iter().map(TimedCall::took)).is_some_and(|took| took.median > 5 * launch_ns);
     if !long || draft.model.calls.launch.lock == Use::None {
         return;
     }
@@ -167,13 +162,13 @@ fn read(call: &Call, sections: &Sections<'_>, launches: &[Timed<'_>], runs: &mut
 }
 
 /// Sets the times of a call from those of all of it, and from what launches waited for, if they did.
-pub(super) fn settle(draft: &mut Draft, field: &'static str, rule: RuleOf, whole: Sample) {
+pub(super) fn settle(draft: &mut Draft, field: &'static str, rule: RuleField, whole: Sample) {
     draft.divide(field, rule, whole);
     divide_at_release(draft, field, rule, whole.median);
 }
 
 /// Divides the time of a call, ns, where launches went on that waited for it. Without such launches it stays as it is.
-fn divide_at_release(draft: &mut Draft, field: &'static str, rule: RuleOf, whole: i64) {
+fn divide_at_release(draft: &mut Draft, field: &'static str, rule: RuleField, whole: i64) {
     let after = draft.after_locks.get(field).copied();
     // A call that takes no longer than that is too short for that.
     let Some(after) = after.filter(|after| after.median < whole) else { return };
@@ -188,8 +183,8 @@ fn divide_at_release(draft: &mut Draft, field: &'static str, rule: RuleOf, whole
 mod tests {
     use super::*;
 
-    fn timed(start: i64, end: i64) -> Timed<'static> {
-        Timed { name: "", start, end }
+    fn timed(start: i64, end: i64) -> TimedCall<'static> {
+        TimedCall { name: "", start, end }
     }
 
     #[test]
@@ -207,6 +202,6 @@ mod tests {
         let calls = [timed(1_000, 9_000)];
         let launches: Vec<_> = (0..30).map(|at| timed(at * 310, at * 310 + 300)).collect();
         let beside = beside_launches(&calls, &launches, 300, 200);
-        assert_eq!(beside, Beside { calls: 1, waited: 0, after: None });
+        assert_eq!(beside, Interference { calls: 1, waited: 0, after: None });
     }
 }

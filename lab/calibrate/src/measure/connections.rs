@@ -19,13 +19,8 @@ pub(super) fn measure(runs: &mut Runs<'_>) -> Result<(), String> {
     }
     // With more, kernels wait for others to end and not for a queue.
     let count = STREAMS.min(device.concurrent_kernels);
-    let (workload, labels) = streams(runs, count);
-    let ran = runs.run(&workload)?;
-    read(&Sections::of(&ran.trace, 0, &labels), runs.draft);
-    let (workload, labels) = queued(runs);
-    let ran = runs.run(&workload)?;
-    starts(&Sections::of(&ran.trace, 0, &labels), runs.draft);
-    Ok(())
+    runs.read(streams(runs, count), &[read])?;
+    runs.read(queued(runs), &[starts])
 }
 
 /// A chain of two kernels in each of 1, 2, 3, … streams. The kernels of a hardware queue start in order, so that the first kernel of a chain

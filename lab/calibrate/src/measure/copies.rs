@@ -56,12 +56,7 @@ const WAYS: [Way; 2] = [
 
 /// Runs it.
 pub(super) fn measure(runs: &mut Runs<'_>) -> Result<(), String> {
-    let (workload, labels) = with_host();
-    let ran = runs.run(&workload)?;
-    let sections = Sections::of(&ran.trace, 0, &labels);
-    costs(&sections, runs.draft);
-    pinned(&sections, runs.draft);
-    pageable(&sections, runs.draft);
+    runs.read(with_host(), &[costs, pinned, pageable])?;
     let (workload, labels) = within();
     let ran = runs.run(&workload)?;
     let line = line_of(&Sections::of(&ran.trace, 0, &labels), "cuMemcpyDtoDAsync");
@@ -99,7 +94,7 @@ fn times(bytes: u64) -> u64 {
 }
 
 /// Which memory copies of the host take.
-enum Takes {
+enum CopyCost {
     /// The same bytes each time.
     Again(BufferId),
     /// Each time the bytes behind those of the copy before.
@@ -129,20 +124,20 @@ fn with_host() -> (Workload, Vec<Label>) {
         script(thread, |script| {
             for way in &WAYS {
                 let ends = |host: BufferId| if way.to_device { (host, device) } else { (device, host) };
-                let mut copies = |what, bytes, takes: Takes| {
+                let mut copies = |what, bytes, takes: CopyCost| {
                     let copy = |steps: &mut Steps<'_>, host, offset: Number| {
                         let (from, to) = ends(host);
                         steps.copy_part(from, to, offset, bytes, s).synchronize(s);
                     };
                     script.part(what, bytes, |steps| match takes {
-                        Takes::Again(host) => {
+                        CopyCost::Again(host) => {
                             steps.repeat(times(bytes), |steps| copy(steps, host, 0.into()));
                         }
-                        Takes::Next(host) => {
+                        CopyCost::Next(host) => {
                             let offset = Number::index(FIRST * bytes, bytes);
                             steps.repeat(times(bytes), |steps| copy(steps, host, offset));
                         }
-                        Takes::New(host) => {
+                        CopyCost::New(host) => {
                             steps.repeat(5, |steps| {
                                 steps.allocate(host);
                                 copy(steps, host, 0.into());
@@ -151,11 +146,11 @@ fn with_host() -> (Workload, Vec<Label>) {
                         }
                     });
                 };
-                PINNED.iter().for_each(|bytes| copies(way.pinned, *bytes, Takes::Again(pinned)));
-                PAGEABLE.iter().for_each(|bytes| copies(way.pageable, *bytes, Takes::Next(pageable)));
-                PAGEABLE.iter().for_each(|bytes| copies(way.fresh, *bytes, Takes::New(fresh)));
+                PINNED.iter().for_each(|bytes| copies(way.pinned, *bytes, CopyCost::Again(pinned)));
+                PAGEABLE.iter().for_each(|bytes| copies(way.pageable, *bytes, CopyCost::Next(pageable)));
+                PAGEABLE.iter().for_each(|bytes| copies(way.fresh, *bytes, CopyCost::New(fresh)));
                 if way.to_device {
-                    copies("staged", STAGED, Takes::Again(pageable));
+                    copies("staged", STAGED, CopyCost::Again(pageable));
                 }
             }
         })
@@ -170,10 +165,8 @@ fn device_copies(thread: &mut Thread, from: BufferId, to: BufferId, stream: Stre
             steps.copy(from, to, most, stream).synchronize(stream);
         });
         for bytes in WITHIN {
-            script.part("copies", bytes, |steps| {
-                steps.repeat(15, |steps| {
-                    steps.copy(from, to, bytes, stream).synchronize(stream);
-                });
+            script.rounds("copies", bytes, 15, |steps| {
+                steps.copy(from, to, bytes, stream).synchronize(stream);
             });
         }
     })

@@ -11,12 +11,7 @@ const NODES: [u64; 4] = [1, 10, 40, 160];
 
 /// Runs it.
 pub(super) fn measure(runs: &mut Runs<'_>) -> Result<(), String> {
-    let (workload, labels) = graphs();
-    let ran = runs.run(&workload)?;
-    let sections = Sections::of(&ran.trace, 0, &labels);
-    captures(&sections, runs.draft);
-    launches(&sections, runs.draft);
-    Ok(())
+    runs.read(graphs(), &[captures, launches])
 }
 
 fn graphs() -> (Workload, Vec<Label>) {
@@ -34,19 +29,15 @@ fn graphs() -> (Workload, Vec<Label>) {
         });
         script(thread, |script| {
             for (nodes, graph) in graphs {
-                script.part("capture", nodes, |steps| {
-                    steps.repeat(8, |steps| {
-                        steps.capture(graph, s, |steps| {
-                            steps.repeat(nodes, |steps| {
-                                steps.launch(Kernel::Empty, 1, 32, s);
-                            });
+                script.rounds("capture", nodes, 8, |steps| {
+                    steps.capture(graph, s, |steps| {
+                        steps.repeat(nodes, |steps| {
+                            steps.launch(Kernel::Empty, 1, 32, s);
                         });
                     });
                 });
-                script.part("launch", nodes, |steps| {
-                    steps.repeat(60, |steps| {
-                        steps.launch_graph(graph, s).synchronize(s);
-                    });
+                script.rounds("launch", nodes, 60, |steps| {
+                    steps.launch_graph(graph, s).synchronize(s);
                 });
             }
         })

@@ -8,12 +8,7 @@ use workload::{Kernel, Memory, Workload};
 
 /// Runs it.
 pub(super) fn measure(runs: &mut Runs<'_>) -> Result<(), String> {
-    let (workload, labels) = kernels(runs);
-    let ran = runs.run(&workload)?;
-    let sections = Sections::of(&ran.trace, 0, &labels);
-    clock(&sections, runs.draft);
-    gap_and_way(&sections, runs.draft);
-    fills(&sections, runs.draft);
+    runs.read(kernels(runs), &[clock, gap_and_way, fills])?;
     let (workload, labels) = pending(runs);
     let ran = runs.run(&workload)?;
     depth(&Sections::of(&ran.trace, 0, &labels), runs.launch_ns(), runs.draft);
@@ -54,22 +49,18 @@ fn kernels(runs: &Runs<'_>) -> (Workload, Vec<Label>) {
                 });
             }
             for links in CHAIN {
-                script.part("chain", links, |steps| {
-                    steps.repeat(15, |steps| {
-                        steps.repeat(links, |steps| {
-                            steps.launch(Kernel::Delay { cycles: link }, 1, 32, s);
-                        });
-                        steps.synchronize(s);
+                script.rounds("chain", links, 15, |steps| {
+                    steps.repeat(links, |steps| {
+                        steps.launch(Kernel::Delay { cycles: link }, 1, 32, s);
                     });
+                    steps.synchronize(s);
                 });
             }
             // The label is how long a kernel of the chain runs.
             script.part("link", link, |_| {});
             for (bytes, buffer) in buffers {
-                script.part("fill", bytes, |steps| {
-                    steps.repeat(20, |steps| {
-                        steps.fill_on(buffer, 0, s).synchronize(s);
-                    });
+                script.rounds("fill", bytes, 20, |steps| {
+                    steps.fill_on(buffer, 0, s).synchronize(s);
                 });
             }
         })

@@ -25,15 +25,9 @@ const PAGES: [u64; 5] = [16, 128, 512, 2_048, 16_384];
 
 /// Runs it.
 pub(super) fn measure(runs: &mut Runs<'_>) -> Result<(), String> {
-    let (workload, labels) = allocations();
-    let ran = runs.run(&workload)?;
-    let sections = Sections::of(&ran.trace, 0, &labels);
-    of_device(&sections, runs.draft);
-    of_host(&sections, runs.draft);
+    runs.read(allocations(), &[of_device, of_host])?;
     if runs.facts.pools {
-        let (workload, labels) = pool();
-        let ran = runs.run(&workload)?;
-        of_pool(&Sections::of(&ran.trace, 0, &labels), runs.draft);
+        runs.read(pool(), &[of_pool])?;
     }
     Ok(())
 }
@@ -57,30 +51,22 @@ fn allocations() -> (Workload, Vec<Label>) {
         }
         thread.after().free(keeper);
         script(thread, |script| {
-            script.part("small", 0, |steps| {
-                steps.repeat(200, |steps| {
-                    steps.allocate(small).free(small);
-                });
+            script.rounds("small", 0, 200, |steps| {
+                steps.allocate(small).free(small);
             });
             for (count, buffer) in blocks {
-                script.part("blocks", count, |steps| {
-                    steps.repeat(15, |steps| {
-                        steps.allocate(buffer).free(buffer);
-                    });
+                script.rounds("blocks", count, 15, |steps| {
+                    steps.allocate(buffer).free(buffer);
                 });
             }
             for (count, buffer) in pinned {
-                script.part("host", count, |steps| {
-                    steps.repeat(9, |steps| {
-                        steps.allocate(buffer).free(buffer);
-                    });
+                script.rounds("host", count, 9, |steps| {
+                    steps.allocate(buffer).free(buffer);
                 });
             }
             for (count, buffer) in pageable {
-                script.part("register", count, |steps| {
-                    steps.repeat(9, |steps| {
-                        steps.register(buffer).unregister(buffer);
-                    });
+                script.rounds("register", count, 9, |steps| {
+                    steps.register(buffer).unregister(buffer);
                 });
             }
         })
@@ -95,10 +81,8 @@ fn pool() -> (Workload, Vec<Label>) {
         let thread = process.thread("caller", context);
         thread.before().allocate_on(first, s).free_on(first, s);
         script(thread, |script| {
-            script.part("pool", 0, |steps| {
-                steps.repeat(200, |steps| {
-                    steps.allocate_on(small, s).free_on(small, s);
-                });
+            script.rounds("pool", 0, 200, |steps| {
+                steps.allocate_on(small, s).free_on(small, s);
             });
         })
     })

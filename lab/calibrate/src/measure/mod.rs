@@ -4,6 +4,7 @@
 
 mod alone;
 mod behind;
+mod by_turns;
 mod connections;
 mod copies;
 mod graphs;
@@ -12,7 +13,6 @@ mod kernels;
 mod launches;
 mod memory;
 mod runs;
-mod signals;
 mod work;
 
 use crate::draft::Draft;
@@ -38,7 +38,7 @@ pub(crate) const STEPS: &[Step] = &[
     Step { what: "launches behind other calls", run: behind::measure },
     Step { what: "allocations", run: memory::measure },
     Step { what: "copies", run: copies::measure },
-    Step { what: "copies and kernels by turns", run: signals::measure },
+    Step { what: "copies and kernels by turns", run: by_turns::measure },
     Step { what: "the host", run: host::measure },
 ];
 

@@ -1,7 +1,7 @@
 //! Runs of workloads for a measurement, and the parts that workloads share.
 
 use crate::draft::Draft;
-use crate::sections::{Label, Script};
+use crate::sections::{Label, Script, Sections};
 use crate::{Bench, Facts, Ran};
 use workload::{ContextId, Process, StreamKind, Thread, Workload};
 
@@ -18,6 +18,18 @@ impl Runs<'_> {
         let ran = self.bench.run(workload)?;
         self.draft.contexts_ns.extend(&ran.contexts_ns);
         Ok(ran)
+    }
+
+    /// Runs a workload, and reads the sections of its first thread into the draft.
+    pub fn read(
+        &mut self,
+        (workload, labels): (Workload, Vec<Label>),
+        readers: &[fn(&Sections<'_>, &mut Draft)],
+    ) -> Result<(), String> {
+        let ran = self.run(&workload)?;
+        let sections = Sections::of(&ran.trace, 0, &labels);
+        readers.iter().for_each(|read| read(&sections, self.draft));
+        Ok(())
     }
 
     /// The median time of a launch, ns.

@@ -86,18 +86,14 @@ fn kernels(runs: &Runs<'_>, floats: u32) -> (Workload, Vec<Label>) {
             }
             for rounds in ROUNDS {
                 let kernel = Kernel::Increment { buffer: from, offset: 0.into(), length: FLOATS, rounds };
-                script.part("increment", rounds.into(), |steps| {
-                    steps.repeat(7, |steps| {
-                        steps.launch(kernel.clone(), FLOATS / BLOCK, BLOCK, s).synchronize(s);
-                    });
+                script.rounds("increment", rounds.into(), 7, |steps| {
+                    steps.launch(kernel.clone(), FLOATS / BLOCK, BLOCK, s).synchronize(s);
                 });
             }
             for length in lengths(floats) {
                 let kernel = norm(length);
-                script.part("norm", 4 * u64::from(length), |steps| {
-                    steps.repeat(9, |steps| {
-                        steps.launch(kernel.clone(), BLOCKS, BLOCK, s).synchronize(s);
-                    });
+                script.rounds("norm", 4 * u64::from(length), 9, |steps| {
+                    steps.launch(kernel.clone(), BLOCKS, BLOCK, s).synchronize(s);
                 });
             }
         })

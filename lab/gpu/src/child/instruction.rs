@@ -7,13 +7,13 @@ use workload::Value;
 
 /// A step, or a part of one.
 pub struct Instruction {
-    pub what: What,
+    pub what: Effect,
     /// The row in `Program::notes`.
     pub note: u32,
 }
 
 /// Effect of an instruction.
-pub enum What {
+pub enum Effect {
     /// A loop begins: its counter is set to 0. Without rounds it goes on at `past`.
     Loop { counter: usize, times: u64, past: usize },
     /// A round ends: the counter goes up, and it goes on at `first` if there are more.
@@ -21,7 +21,7 @@ pub enum What {
     /// A call into the driver.
     Call(Function, Action),
     /// Something that is done without the driver.
-    Host(Deed),
+    Host(HostEffect),
 }
 
 /// A call with its arguments. Numbers are rows of the process's lists.
@@ -121,7 +121,7 @@ pub enum Action {
 }
 
 /// Work that is done without the driver.
-pub enum Deed {
+pub enum HostEffect {
     /// Loads cuBLAS, for this thread only.
     LoadBlas,
     /// Pageable memory, touched or not.

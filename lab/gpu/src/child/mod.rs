@@ -25,7 +25,7 @@ use std::path::Path;
 use std::sync::atomic::Ordering::Relaxed;
 use std::sync::mpsc;
 use thread::{Stop, Worker};
-use watch::{Nothing, Recorder, Sums, Watcher};
+use watch::{NoWatch, Recorder, Sums, Watcher};
 use workload::{Affinity, Repeat};
 
 /// Runs a process of a workload and does not return, if this process was started as one.
@@ -213,7 +213,7 @@ fn live(job: &Job, row: usize, process: &Process, segment: &Segment) -> End {
     let mut worker = Worker::new(process, segment, &program, job.crowded);
     let thread = Life { job, row, segment, program: &program };
     let stopped = match job.watch {
-        Watch::Bodies => thread.live(&mut worker, &mut Nothing),
+        Watch::Bodies => thread.live(&mut worker, &mut NoWatch),
         Watch::Calls => {
             let mut sums = Sums::default();
             let stopped = thread.live(&mut worker, &mut sums);

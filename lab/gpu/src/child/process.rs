@@ -17,7 +17,7 @@ pub struct Process {
     pub driver: Driver,
     /// Process as the workload describes it.
     pub asked: workload::Process,
-    pub contexts: Vec<Contextual>,
+    pub contexts: Vec<ContextState>,
     pub streams: Vec<Slot>,
     pub events: Vec<Slot>,
     /// Instances of graphs.
@@ -32,7 +32,7 @@ pub struct Process {
 }
 
 /// A context and what was loaded into it.
-pub struct Contextual {
+pub struct ContextState {
     pub context: Context,
     /// How long the call took that created it, ns.
     pub created_ns: u64,
@@ -43,9 +43,9 @@ pub struct Contextual {
 }
 
 // SAFETY: contexts and kernels may be used from any thread.
-unsafe impl Send for Contextual {}
+unsafe impl Send for ContextState {}
 // SAFETY: as above.
-unsafe impl Sync for Contextual {}
+unsafe impl Sync for ContextState {}
 
 /// A buffer's slot.
 pub struct Buffer {
@@ -156,7 +156,7 @@ fn contextual(
     process: &str,
     asked: &workload::Context,
     flags: u32,
-) -> Result<Contextual, Error> {
+) -> Result<ContextState, Error> {
     let count = driver.device_count()?;
     if asked.device as i64 >= i64::from(count) {
         let place = Place { process: process.to_owned(), ..Place::default() };
@@ -191,5 +191,5 @@ fn contextual(
         driver.done(Function::ModuleKernel, done)?;
     }
     let pools = driver.attribute(device, attribute::MEMORY_POOLS) != 0;
-    Ok(Contextual { context, created_ns, kernels: handles, pools })
+    Ok(ContextState { context, created_ns, kernels: handles, pools })
 }

@@ -1,6 +1,6 @@
 //! A thread's steps as a flat list of instructions, which need no look-up while they are executed.
 
-use super::instruction::{Action, Deed, Instruction, Launch, Offset, Rows, RowsEnd, Transfer, What};
+use super::instruction::{Action, Effect, HostEffect, Instruction, Launch, Offset, Rows, RowsEnd, Transfer};
 use super::process::Process;
 use super::uses::needs_blas;
 use crate::driver::{Function, Kernel as KernelHandle};
@@ -82,7 +82,7 @@ impl Compiler<'_> {
         }
         let own = &asked.threads[thread];
         if [&own.before, &own.body, &own.after].into_iter().any(|steps| needs_blas(steps)) {
-            self.host(Deed::LoadBlas);
+            self.host(HostEffect::LoadBlas);
         }
     }
 
@@ -127,11 +127,11 @@ impl Compiler<'_> {
     fn repeat(&mut self, times: u64, steps: &[Step], path: &mut Vec<usize>, part: &str) -> Done {
         let (counter, begin) = (self.counters, self.list.len());
         self.counters += 1;
-        self.push(What::Loop { counter, times, past: 0 }, Note::default());
+        self.push(Effect::Loop { counter, times, past: 0 }, Note::default());
         self.steps(steps, counter, path, part)?;
-        self.push(What::Again { counter, times, first: begin + 1 }, Note::default());
+        self.push(Effect::Again { counter, times, first: begin + 1 }, Note::default());
         let end = self.list.len();
-        if let What::Loop { past, .. } = &mut self.list[begin].what {
+        if let Effect::Loop { past, .. } = &mut self.list[begin].what {
             *past = end;
         }
         Ok(())
@@ -165,7 +165,7 @@ impl Compiler<'_> {
             }
             Call::Fill { buffer, value, stream } => self.fill(buffer, value, stream),
             Call::Check { buffer, bytes, value } => {
-                self.host(Deed::Check { buffer: buffer.index(), bytes, value })
+                self.host(HostEffect::Check { buffer: buffer.index(), bytes, value })
             }
             Call::Launch { ref kernel, grid, block, stream } => {
                 let (code, arguments) = kernels::prepare(kernel, |by| self.memory(by).is_host());
@@ -227,12 +227,12 @@ impl Compiler<'_> {
                 self.action(Function::ModuleLoad, Action::LoadModule);
                 self.action(Function::ModuleUnload, Action::UnloadModule);
             }
-            Call::Sleep { ns } => self.host(Deed::Sleep { ns }),
-            Call::Work { ns } => self.host(Deed::Work { ns }),
-            Call::Hold { ns } => self.host(Deed::Hold { ns }),
+            Call::Sleep { ns } => self.host(HostEffect::Sleep { ns }),
+            Call::Work { ns } => self.host(HostEffect::Work { ns }),
+            Call::Hold { ns } => self.host(HostEffect::Hold { ns }),
             Call::Meet { barrier } => {
                 let barrier = barrier.index();
-                self.host(Deed::Meet { barrier, parties: self.barriers[barrier].parties });
+                self.host(HostEffect::Meet { barrier, parties: self.barriers[barrier].parties });
             }
         }
         Ok(())
@@ -247,7 +247,7 @@ impl Compiler<'_> {
             Memory::Managed => Function::MemAllocManaged,
             Memory::Pinned => Function::HostAlloc,
             Memory::Pageable | Memory::Fresh => {
-                self.host(Deed::Map { buffer, touch: memory == Memory::Pageable });
+                self.host(HostEffect::Map { buffer, touch: memory == Memory::Pageable });
                 return Ok(());
             }
         };
@@ -264,7 +264,7 @@ impl Compiler<'_> {
             Memory::Pool => Function::PoolFree,
             Memory::Pinned => Function::HostFree,
             Memory::Pageable | Memory::Fresh => {
-                self.host(Deed::Unmap { buffer });
+                self.host(HostEffect::Unmap { buffer });
                 return Ok(());
             }
         };
@@ -294,7 +294,7 @@ impl Compiler<'_> {
         let copy = Transfer { from: from.index(), to: to.index(), offset, bytes, stream };
         let across = self.context_of(from) != self.context_of(to);
         let function = match (self.memory(from).is_host(), self.memory(to).is_host()) {
-            (true, true) => return self.host(Deed::Copy(copy)),
+            (true, true) => return self.host(HostEffect::Copy(copy)),
             (true, false) if asynchronous => Function::CopyToDeviceAsync,
             (true, false) => Function::CopyToDevice,
             (false, true) if asynchronous => Function::CopyToHostAsync,
@@ -307,7 +307,7 @@ impl Compiler<'_> {
         };
         let memory = Some([from, to].map(|buffer| kind(self.memory(buffer)).name().to_owned()).into());
         let note = Note { bytes, memory, stream: stream.map(|row| row as u32), ..Note::default() };
-        self.push(What::Call(function, Action::Copy(copy)), note);
+        self.push(Effect::Call(function, Action::Copy(copy)), note);
     }
 
     fn copy_rows(
@@ -332,7 +332,7 @@ impl Compiler<'_> {
         let rows = Rows { from, to, width: width as usize, height: height as usize, depth, stream };
         let memory = Some(ends.map(|buffer| kind(self.memory(buffer)).name().to_owned()).into());
         let note = Note { bytes, memory, stream: Some(stream as u32), ..Note::default() };
-        self.push(What::Call(function, Action::CopyRows(rows)), note);
+        self.push(Effect::Call(function, Action::CopyRows(rows)), note);
     }
 
     fn fill(&mut self, buffer: BufferId, value: Value, stream: Option<StreamId>) {
@@ -342,11 +342,11 @@ impl Compiler<'_> {
         };
         let (memory, bytes, buffer) = (self.memory(buffer), self.bytes(buffer), buffer.index());
         let Some(stream) = stream.map(StreamId::index) else {
-            return self.host(Deed::Fill { buffer, word });
+            return self.host(HostEffect::Fill { buffer, word });
         };
         let memory = Some((String::new(), kind(memory).name().to_owned()));
         let note = Note { bytes, memory, stream: Some(stream as u32), ..Note::default() };
-        self.push(What::Call(Function::Fill, Action::Fill { buffer, word, stream }), note);
+        self.push(Effect::Call(Function::Fill, Action::Fill { buffer, word, stream }), note);
     }
 
     fn launch(
@@ -418,21 +418,21 @@ impl Compiler<'_> {
         self.process.asked.buffers[buffer.index()].bytes
     }
 
-    fn host(&mut self, deed: Deed) {
-        self.push(What::Host(deed), Note::default());
+    fn host(&mut self, deed: HostEffect) {
+        self.push(Effect::Host(deed), Note::default());
     }
 
     fn action(&mut self, function: Function, action: Action) {
-        self.push(What::Call(function, action), Note::default());
+        self.push(Effect::Call(function, action), Note::default());
     }
 
     fn streamed(&mut self, function: Function, action: Action, stream: usize) {
-        self.push(What::Call(function, action), Note { stream: Some(stream as u32), ..Note::default() });
+        self.push(Effect::Call(function, action), Note { stream: Some(stream as u32), ..Note::default() });
     }
 
-    fn push(&mut self, what: What, note: Note) {
+    fn push(&mut self, what: Effect, note: Note) {
         let function = match &what {
-            What::Call(function, _) => Some(*function as u8),
+            Effect::Call(function, _) => Some(*function as u8),
             _ => None,
         };
         let row = self.notes.len() as u32;

@@ -2,7 +2,7 @@
 
 use super::blas::Blas;
 use super::host;
-use super::instruction::{Action, Deed, Instruction, Launch, Rows, RowsEnd, Transfer, What};
+use super::instruction::{Action, Effect, HostEffect, Instruction, Launch, Rows, RowsEnd, Transfer};
 use super::process::{Buffer, Process};
 use super::program::Program;
 use super::watch::Watcher;
@@ -80,7 +80,7 @@ impl<'a> Worker<'a> {
                 trouble => Stop::Failed(instruction.note, trouble),
             };
             match &instruction.what {
-                What::Call(function, action) => {
+                Effect::Call(function, action) => {
                     let before = watcher.before();
                     let Some(code) = self.call(*function, action).map_err(stop)? else { continue };
                     watcher.after(before, *function, instruction.note, code);
@@ -89,7 +89,7 @@ impl<'a> Worker<'a> {
                         return Err(stop(Trouble::Call(*function, code)));
                     }
                 }
-                What::Again { counter, times, first } => {
+                Effect::Again { counter, times, first } => {
                     self.counters[*counter] += 1;
                     if self.segment.is_aborted() {
                         return Err(Stop::Aborted);
@@ -98,13 +98,13 @@ impl<'a> Worker<'a> {
                         at = *first;
                     }
                 }
-                What::Loop { counter, times, past } => {
+                Effect::Loop { counter, times, past } => {
                     self.counters[*counter] = 0;
                     if *times == 0 {
                         at = *past;
                     }
                 }
-                What::Host(deed) => self.deed(deed).map_err(stop)?,
+                Effect::Host(deed) => self.deed(deed).map_err(stop)?,
             }
         }
         Ok(())
@@ -379,10 +379,10 @@ impl<'a> Worker<'a> {
         })
     }
 
-    fn deed(&mut self, deed: &Deed) -> Result<(), Trouble> {
+    fn deed(&mut self, deed: &HostEffect) -> Result<(), Trouble> {
         match *deed {
-            Deed::LoadBlas => self.blas = Some(Blas::load().map_err(Trouble::NoBlas)?),
-            Deed::Map { buffer, touch } => {
+            HostEffect::LoadBlas => self.blas = Some(Blas::load().map_err(Trouble::NoBlas)?),
+            HostEffect::Map { buffer, touch } => {
                 let slot = self.slot_to_fill(buffer)?;
                 let address = host::map(slot.bytes, touch);
                 let address = address.map_err(|error| {
@@ -390,12 +390,12 @@ impl<'a> Worker<'a> {
                 })?;
                 slot.address.store(address, Release);
             }
-            Deed::Unmap { buffer } => {
+            HostEffect::Unmap { buffer } => {
                 let address = self.take(buffer)?;
                 // SAFETY: it was mapped for so many bytes, and its slot is empty now.
                 unsafe { host::unmap(address, self.process.buffers[buffer].bytes) };
             }
-            Deed::Copy(ref copy) => {
+            HostEffect::Copy(ref copy) => {
                 let (source, target) = self.ends(copy)?;
                 // SAFETY: two buffers, both allocated and with so many bytes from the offset on, as `Workload::check` saw.
                 // They are only behind raw pointers. If a workload has other threads write them at the same time, their
@@ -404,7 +404,7 @@ impl<'a> Worker<'a> {
                     std::ptr::copy_nonoverlapping(source as *const u8, target as *mut u8, copy.bytes as usize)
                 };
             }
-            Deed::Fill { buffer, word } => {
+            HostEffect::Fill { buffer, word } => {
                 let (address, count) =
                     (self.address(buffer)?, self.process.buffers[buffer].bytes as usize / 4);
                 // SAFETY: the buffer is allocated, has so many elements, and starts at an address that the system or the
@@ -412,23 +412,25 @@ impl<'a> Worker<'a> {
                 // write it only through `words`.
                 host::fill(unsafe { host::words(address, count) }, word);
             }
-            Deed::Check { buffer, bytes, value } => {
+            HostEffect::Check { buffer, bytes, value } => {
                 let address = self.address(buffer)?;
                 // SAFETY: as for a fill; `Workload::check` saw that the buffer has so many bytes.
                 let words = unsafe { host::words(address, bytes as usize / 4) };
                 let error = host::largest_difference(words, value);
                 self.max_error = Some(self.max_error.map_or(error, |max| max.max(error)));
             }
-            Deed::Sleep { ns } => self.pass(ns, |ns| std::thread::sleep(Duration::from_nanos(ns as u64)))?,
-            Deed::Work { ns } => self.pass(ns, |ns| clock::spin(clock::now() + ns))?,
-            Deed::Hold { ns } => {
+            HostEffect::Sleep { ns } => {
+                self.pass(ns, |ns| std::thread::sleep(Duration::from_nanos(ns as u64)))?
+            }
+            HostEffect::Work { ns } => self.pass(ns, |ns| clock::spin(clock::now() + ns))?,
+            HostEffect::Hold { ns } => {
                 let lock = &self.process.lock;
                 lock.acquire(|| self.segment.go_on()).map_err(|_| Trouble::Aborted)?;
                 let held = self.pass(ns, |ns| clock::spin(clock::now() + ns));
                 lock.release();
                 held?;
             }
-            Deed::Meet { barrier, parties } => {
+            HostEffect::Meet { barrier, parties } => {
                 self.segment.meet(barrier, parties, self.crowded).map_err(|_| Trouble::Aborted)?;
             }
         }

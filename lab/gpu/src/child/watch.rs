@@ -18,9 +18,9 @@ pub trait Watcher {
 }
 
 /// Measures nothing and costs nothing.
-pub struct Nothing;
+pub struct NoWatch;
 
-impl Watcher for Nothing {
+impl Watcher for NoWatch {
     fn in_body(&mut self, _: bool) {}
 
     #[inline]

@@ -17,7 +17,7 @@ use messages::Messages;
 use mps::Mps;
 pub(crate) use mps::serving;
 pub use options::Options;
-pub use outcome::{Run, Started};
+pub use outcome::{ProcessIds, Run};
 pub use partial::Partial;
 use signals::Signals;
 use std::ffi::OsString;

@@ -19,7 +19,7 @@ pub struct Run {
     /// Why the run is partial, if it is.
     pub partial: Option<Partial>,
     /// The processes, in the workload's order.
-    pub processes: Vec<Started>,
+    pub processes: Vec<ProcessIds>,
     /// The trace of the host's calls, if it was requested.
     pub trace: Option<trace::Trace>,
     /// The devices with contexts, by ordinal.
@@ -29,7 +29,7 @@ pub struct Run {
 }
 
 /// The ids of a process of a workload in the operating system.
-pub struct Started {
+pub struct ProcessIds {
     /// Its number.
     pub pid: u32,
     /// The ids of its threads, in the workload's order; none if it was killed.
@@ -78,10 +78,10 @@ pub fn put_together(
     Run { outcome: Outcome { threads }, partial, processes, trace, devices, notes }
 }
 
-fn started(heard: &Messages) -> Started {
+fn started(heard: &Messages) -> ProcessIds {
     let threads = heard.report.iter().flat_map(|report| &report.threads);
     let contexts_ns = heard.report.as_ref().map(|report| report.contexts_ns.clone()).unwrap_or_default();
-    Started { pid: heard.pid, tids: threads.map(|thread| thread.tid).collect(), contexts_ns }
+    ProcessIds { pid: heard.pid, tids: threads.map(|thread| thread.tid).collect(), contexts_ns }
 }
 
 fn thread_outcome(

@@ -14,10 +14,7 @@ const BYTES: u64 = 4 << 10;
 
 /// Runs it.
 pub(super) fn measure(runs: &mut Runs<'_>) -> Result<(), String> {
-    let (workload, labels) = pairs(runs);
-    let ran = runs.run(&workload)?;
-    read(&Sections::of(&ran.trace, 0, &labels), runs.draft);
-    Ok(())
+    runs.read(pairs(runs), &[read])
 }
 
 /// Copies to the device and kernels by turns in one stream, all issued before the first one may start.
@@ -34,13 +31,11 @@ fn pairs(runs: &Runs<'_>) -> (Workload, Vec<Label>) {
         thread.after().free(host).free(device);
         script(thread, |script| {
             for pairs in PAIRS {
-                script.part("pairs", pairs, |steps| {
-                    steps.repeat(9, |steps| {
-                        steps.launch(hold.clone(), 1, 32, s).repeat(pairs, |steps| {
-                            steps.copy(host, device, BYTES, s).launch(Kernel::Empty, 1, 32, s);
-                        });
-                        steps.synchronize(s);
+                script.rounds("pairs", pairs, 9, |steps| {
+                    steps.launch(hold.clone(), 1, 32, s).repeat(pairs, |steps| {
+                        steps.copy(host, device, BYTES, s).launch(Kernel::Empty, 1, 32, s);
                     });
+                    steps.synchronize(s);
                 });
             }
         })
