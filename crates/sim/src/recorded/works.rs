@@ -79,7 +79,7 @@ impl Machine<'_, Replay<'_>> {
         }
     }
 
-    /// A part of a kernel begins at a time: a row of [`Recorded::works`]. Returns whether that part, if there is one, waits for the
+    /// A part of a kernel begins at a time: a row of [`super::Recorded::works`]. Returns whether that part, if there is one, waits for the
     /// other kernels of its collective.
     pub(super) fn meets(&mut self, part: Option<Part>, work: u32, time: i64) -> bool {
         let replay = &mut self.program;
