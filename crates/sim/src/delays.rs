@@ -56,14 +56,14 @@ impl Delays {
 /// Observations of a run: operations by their serial numbers, and what devices had room for.
 #[derive(Default)]
 pub(crate) struct Observer {
-    seen: BTreeMap<u32, Seen>,
+    seen: BTreeMap<u32, OpLife>,
     /// By device and group: from when on which state holds.
     rooms: BTreeMap<(u32, u32), Vec<(i64, Room)>>,
 }
 
 /// The life of an operation: times in ns, and what it waited for, by serial number.
 #[derive(Clone, Default)]
-pub(crate) struct Seen {
+pub(crate) struct OpLife {
     device: u32,
     engine: u32,
     group: u32,
@@ -123,7 +123,7 @@ impl<'a> Ran<'a> {
         &self,
         engine: (u32, u32),
         (from, to): (i64, i64),
-    ) -> impl Iterator<Item = (OpId, &'a Seen, (i64, i64))> {
+    ) -> impl Iterator<Item = (OpId, &'a OpLife, (i64, i64))> {
         let (starts, ends) = (&self.trace.ops.start, &self.trace.ops.end);
         let ops = self.engines.get(&engine).map_or(&[][..], Vec::as_slice);
         let begun = ops.partition_point(|(op, _)| starts[op.index()] < to);
@@ -167,7 +167,7 @@ impl Observer {
     }
 
     /// What comes before an operation in an order: until when, why, and which operations.
-    fn steps(&self, model: &Model, ran: &Ran<'_>, seen: &Seen) -> [(i64, Delay, BTreeSet<OpId>); 5] {
+    fn steps(&self, model: &Model, ran: &Ran<'_>, seen: &OpLife) -> [(i64, Delay, BTreeSet<OpId>); 5] {
         let op = |serial: &u32| ran.ops.get(serial).copied();
         let done = |serial: &u32| self.seen.get(serial).map_or(i64::MIN, |seen| seen.completed);
         let begun = |serial: &u32| self.seen.get(serial).map_or(i64::MIN, |seen| seen.taken);
@@ -194,7 +194,7 @@ impl Observer {
     }
 
     /// Adds the part of a time in which the operation's engine could not have started it; returns it, ns.
-    fn resource(&self, seen: &Seen, ran: &Ran<'_>, (from, to): (i64, i64), delays: &mut Delays) -> i64 {
+    fn resource(&self, seen: &OpLife, ran: &Ran<'_>, (from, to): (i64, i64), delays: &mut Delays) -> i64 {
         let mut sum = 0;
         let mut add = |delay, (start, end): (i64, i64), behind: BTreeSet<OpId>| {
             let ns = (end.min(to) - start.max(from)).max(0);
