@@ -2,6 +2,7 @@
 
 mod accounts;
 mod longest;
+mod time;
 
 use crate::document::Section;
 use crate::html::Html;
@@ -10,7 +11,8 @@ use crate::timeline::Rows;
 use explain::{Explanation, Loss};
 use report::document::{Cell, Table};
 use report::{stats, units};
-use trace::{Ns, Selection, Trace};
+use time::time;
+use trace::{Selection, Trace};
 
 /// The tables of a trace.
 pub(crate) fn sections(
@@ -40,11 +42,6 @@ pub(crate) fn sections(
         body.table(&copies(&sums.copies));
     }
     vec![Section { id: "tables", title: "Tables".into(), body, script: "tables", data: Vec::new() }]
-}
-
-/// A duration that sorts by itself.
-fn time(ns: Ns) -> Cell {
-    Cell::number(units::duration(ns), ns as f64)
 }
 
 fn by_name(caption: String, name: &'static str, rows: &[stats::Row]) -> Table {

@@ -166,7 +166,7 @@ impl Observer {
         delays
     }
 
-    /// What comes before an operation in an order: until when, why, and which operations.
+    /// Orders in which something comes before an operation: until when, why, and which operations.
     fn steps(&self, model: &Model, ran: &Ran<'_>, seen: &OpLife) -> [(i64, Delay, BTreeSet<OpId>); 5] {
         let op = |serial: &u32| ran.ops.get(serial).copied();
         let done = |serial: &u32| self.seen.get(serial).map_or(i64::MIN, |seen| seen.completed);

@@ -3,7 +3,7 @@
 use crate::page::root;
 use crate::stage::Stage;
 
-/// What the program knows, and no page has in a row of its table: `PAGE: NAME`.
+/// Names that the program has, and no page has in a row of its table: `PAGE: NAME`.
 pub fn missing() -> Vec<String> {
     let mut missing = Vec::new();
     let mut compare = |page: &str, form: &str, names: Vec<String>| {

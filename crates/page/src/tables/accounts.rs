@@ -1,6 +1,6 @@
 //! The accounts as tables: of GPUs and threads, of what operations waited for, and of slow steps.
 
-use super::time;
+use super::time::time;
 use crate::table::first_rows;
 use crate::timeline::Rows;
 use explain::{Cause, Explanation, SlowStep, Steps};

@@ -1,6 +1,6 @@
 //! The longest calls, and the time they lost: the timeline in words.
 
-use super::time;
+use super::time::time;
 use crate::timeline::Rows;
 use explain::Loss;
 use report::document::{Cell, Table, Target};

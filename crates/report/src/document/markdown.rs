@@ -1,6 +1,6 @@
 //! Writes blocks as GitHub's Markdown.
 
-use super::Block;
+use super::block::Block;
 use super::paragraph::{Label, Line, Paragraph, Rank};
 use crate::escape::markdown as escaped;
 use crate::style::Role;

@@ -74,9 +74,9 @@ impl<T: Into<String>> From<T> for Cell {
 /// Most columns of text that a table takes.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Width {
-    /// Those of the page.
+    /// The page's.
     Page,
-    /// Those of the terminal.
+    /// The terminal's.
     Terminal,
     /// Any.
     Any,

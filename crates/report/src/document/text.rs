@@ -1,7 +1,8 @@
 //! Writes blocks as lines of a page.
 
+use super::block::Block;
 use super::paragraph::{Fit, Label, Line, Paragraph};
-use super::{Block, Table, Width};
+use super::table::{Table, Width};
 use crate::escape::visible;
 use crate::layout::{cut, elide, width, wrap};
 use crate::page::Page;
