@@ -153,7 +153,7 @@ fn make(
     let (threads, of_threads) = threads.unzip();
     let mut charges =
         Charges { parts: PartRoots { threads: of_threads, ..PartRoots::default() }, ..Charges::default() };
-    let mut held_back = waiting.iter().zip(held_back);
+    let mut held_back = waiting.iter().zip(held_back.into_iter().map(<[Vec<Row>; 2]>::from));
     for (timeline, gpu) in timelines.iter().zip(gpus) {
         let steps = charges.add(&blame, gpu, held_back.next(), for_people);
         if of_steps == Some(timeline.device) {
@@ -204,10 +204,10 @@ impl Charges<'_> {
         &mut self,
         blame: &Blame<'_>,
         mut gpu: Gpu,
-        held: Option<(&Waiting, (Vec<Row>, Vec<Row>))>,
+        held: Option<(&Waiting, [Vec<Row>; 2])>,
         for_people: bool,
     ) -> Vec<Vec<Row>> {
-        if let Some((waiting, (ready, asking))) = held {
+        if let Some((waiting, [ready, asking])) = held {
             gpu.account.held_back = waiting.held_back(blame.facts.trace);
             gpu.account.held_back.extend(held_back::of_calls(&asking));
             gpu.account.held_back.sort_by_key(|held| (std::cmp::Reverse(held.part.ns), held.part.cause));
