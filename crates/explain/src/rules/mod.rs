@@ -1,7 +1,7 @@
 //! The causes, one file per cause: its description, the rule that finds it, the words for its evidence, and its fixes.
 //!
-//! To add a cause: write `rules/NAME.rs`, declare it as a module, in `cause.rs` and in [`Cause::about`], and add its passes to `passes.rs`. Tests say what else
-//! lacks it: the schema of `explain`, the Python package's families, a trace that shows it, cases.
+//! To add a cause: write `rules/NAME.rs`, declare it as a module, in `waits::Cause` and in [`About::of`], and add its passes to
+//! `passes.rs`. Tests say what else lacks it: the schema of `explain`, the Python package's families, a trace that shows it, cases.
 
 pub(crate) mod about;
 pub(crate) mod allocation;
