@@ -1,4 +1,4 @@
-//! Tables of pages have a row for each command, experiment, model, change and step of a workload that the program knows.
+//! Tables of pages have a row for each command, experiment, model and change that the program knows.
 
 use crate::page::root;
 use crate::stage::Stage;
