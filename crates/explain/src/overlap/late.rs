@@ -1,7 +1,7 @@
 //! The operations that were ready and did not start although their engine was idle, and which rule delayed each.
 
 use super::OverlapRule;
-use super::queue::{Item, Queue};
+use super::queue::Queue;
 use rustc_hash::FxHashMap;
 use trace::{DeviceId, Ns, OpId, Trace};
 use waits::{Cause, Index, LAUNCH, OperationWaits, Piece, is_default, launch_floor, started_idle};
@@ -13,16 +13,13 @@ pub(super) struct Late {
     pub behind: u32,
 }
 
-/// The late items of a device's queue.
-pub(super) fn late(index: &Index<'_>, device: DeviceId, queue: &Queue) -> FxHashMap<u32, Late> {
+/// The late items of the queue of a device, whose operations are `ops`, by start, those asked for earlier first.
+pub(super) fn late(index: &Index<'_>, device: DeviceId, ops: &[OpId], queue: &Queue) -> FxHashMap<u32, Late> {
     let items: FxHashMap<OpId, u32> = queue.items.iter().map(|item| item.op).zip(0..).collect();
-    let mut ordered: Vec<&Item> = queue.items.iter().collect();
-    ordered.sort_by_key(|item| (item.start, item.issue));
-    let ops: Vec<OpId> = ordered.iter().map(|item| item.op).collect();
-    let floor = launch_floor(index.trace, started_idle(index.trace, &ops));
-    let mut waits = OperationWaits::new(index, device, &ops, floor);
+    let floor = launch_floor(index.trace, started_idle(index.trace, ops));
+    let mut waits = OperationWaits::new(index, device, ops, floor);
     let mut late = FxHashMap::default();
-    for op in ops {
+    for op in ops.iter().copied() {
         let delays = waits.start(op).iter().filter_map(|piece| delay(index.trace, op, piece));
         if let Some((_, rule, behind)) = delays.max_by_key(|(ns, ..)| *ns).filter(|(ns, ..)| *ns >= LAUNCH) {
             late.insert(items[&op], Late { rule, behind: items[&behind] });

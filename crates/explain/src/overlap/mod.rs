@@ -24,8 +24,8 @@ use queue::Queue;
 use serde::Serialize;
 use std::cell::OnceCell;
 use std::sync::Arc;
-use trace::{Clock, DeviceId, Ns, Selection, Trace};
-use waits::{Ability, Engine, Index};
+use trace::{Clock, DeviceId, Ns, OpId, Selection, Trace};
+use waits::{Ability, Engine, Index, ops_by_device};
 
 /// The overlap of a device's copies and kernels. Times are unions over all streams, contexts and processes.
 #[derive(Clone, Debug, Serialize)]
@@ -87,35 +87,21 @@ pub(crate) fn with_index<'a>(
     let window = (selection.from.unwrap_or(Ns::MIN), selection.to.unwrap_or(Ns::MAX));
     let host = OnceCell::new();
     let host = || host.get_or_init(|| Host::new(index()));
-    let mut found: Vec<Overlap> = by_device(trace)
-        .filter_map(|(device, queue)| of_device(trace, device, queue, window, host))
-        .collect();
+    let devices = trace.devices.ids().zip(ops_by_device(trace)).filter(|(_, ops)| !ops.is_empty());
+    let mut found: Vec<Overlap> =
+        devices.filter_map(|(device, ops)| of_device(trace, device, &ops, window, host)).collect();
     found.sort_by_key(|overlap| overlap.device);
     found
-}
-
-/// Every known device with its operations.
-fn by_device(trace: &Trace) -> impl Iterator<Item = (DeviceId, Queue)> {
-    let mut ops = vec![Vec::new(); trace.devices.len()];
-    for op in trace.ops.ids() {
-        if let Some(device) = trace.device_of_stream(trace.ops.stream[op.index()]).some() {
-            ops[device.index()].push(op);
-        }
-    }
-    let queues = ops.into_iter().enumerate().filter(|(_, ops)| !ops.is_empty());
-    queues.map(move |(device, ops)| {
-        let device = DeviceId::new(device);
-        (device, Queue::new(trace, ops, Ability::of(trace, device)))
-    })
 }
 
 fn of_device<'a>(
     trace: &'a Trace,
     device: DeviceId,
-    mut queue: Queue,
+    ops: &[OpId],
     window: (Ns, Ns),
     host: impl Fn() -> &'a Host<'a>,
 ) -> Option<Overlap> {
+    let mut queue = Queue::new(trace, ops, Ability::of(trace, device));
     let times = times::Times::of(&queue, window);
     if times.busy == 0 {
         return None;
@@ -140,7 +126,7 @@ fn of_device<'a>(
     if overlap.missed_ns() > 0 && judged {
         let host = host();
         queue.issued(host);
-        let late = late::late(&host.index, device, &queue);
+        let late = late::late(&host.index, device, ops, &queue);
         overlap.lost = account(&queue, &times, host, &late);
     }
     Some(overlap)

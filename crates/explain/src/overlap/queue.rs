@@ -44,9 +44,9 @@ pub(super) struct Queue {
 }
 
 impl Queue {
-    pub fn new(trace: &Trace, ops: Vec<OpId>, mut ability: Ability) -> Queue {
+    pub fn new(trace: &Trace, ops: &[OpId], mut ability: Ability) -> Queue {
         let (starts, ends) = (&trace.ops.start, &trace.ops.end);
-        let order = sorted(ops.into_iter().map(|op| (starts[op.index()], ends[op.index()], op)));
+        let order = sorted(ops.iter().map(|op| (starts[op.index()], ends[op.index()], *op)));
         let mut items: Vec<Item> = order.into_iter().map(|(.., op)| item(trace, op)).collect();
         chain(&mut items, trace.streams.len());
         let by_end = sorted((0..).zip(&items).map(|(at, item): (u32, _)| (item.end, at)));

@@ -1,7 +1,7 @@
 //! The wait of each operation of a device, in the order in which they started, divided among causes.
 
 use super::capacity::Capacity;
-use super::connections::{Connections, SharedQueue};
+use super::connections::Connections;
 use super::grounds::Grounds;
 use super::launches::{Events, Launches, asked};
 use super::order::{Defaults, Queues, Step};
@@ -15,7 +15,7 @@ use crate::index::Index;
 use rustc_hash::FxHashMap;
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
-use trace::{ContextId, DeviceId, Ns, OpId, OpKind, StreamId, Trace};
+use trace::{ContextId, DeviceId, Ns, OpId, OpKind, StreamId};
 
 /// Most time that a start takes, ns; what is longer waited for something that is not known. A signal from one engine to
 /// another takes 55 µs on a Tesla C1060 (`crates/sim/models/c1060.toml`), a launch 3 to 10 µs on newer GPUs.
@@ -123,23 +123,6 @@ pub struct OperationWaits<'a> {
     /// Parts of the present wait.
     pieces: Vec<Piece>,
     blocked: Vec<Piece>,
-}
-
-/// The hardware queue that each stream shares with others.
-pub fn shared_queues(index: &Index<'_>) -> Vec<Option<SharedQueue>> {
-    let trace = index.trace;
-    let mut order: Vec<OpId> = trace.ops.ids().collect();
-    order.sort_by_key(|op| (trace.ops.start[op.index()], *op));
-    let (mut queues, events) = (vec![None; trace.streams.len()], Events::new(index));
-    for device in trace.devices.ids().filter(|device| Ability::of(trace, *device).has_hyper_q()) {
-        let mine = |op: &OpId| trace.device_of_stream(trace.ops.stream[op.index()]) == device;
-        let ops: Vec<OpId> = order.iter().copied().filter(mine).collect();
-        let capacity = Capacity::of(trace, device);
-        let launches = Launches { index, events: &events, capacity: capacity.as_ref() };
-        let found = Connections::new(trace, &ops, &launches).queues;
-        queues.iter_mut().zip(found).for_each(|(queue, found)| *queue = found.or(*queue));
-    }
-    queues
 }
 
 impl<'a> OperationWaits<'a> {
@@ -393,13 +376,13 @@ impl<'a> OperationWaits<'a> {
             && trace.context_of_stream(stream) == of.context
             && since < head.freed
             && self.issue(head.op) < self.issue(of.op);
-        let is_shared = is_head && self.streams_with_work(of.context, ready.at) > HARDWARE_QUEUES;
+        let is_shared = is_head && self.are_queues_exceeded(of.context, ready.at);
         let (until, cause) = (head.start, Cause::ConnectionAliasing);
         is_shared.then_some(Step { from: since, until, cause, behind: head.op })
     }
 
-    /// Number of streams of a context with an operation that was asked for and not done at a moment.
-    fn streams_with_work(&self, context: ContextId, at: Ns) -> usize {
+    /// Whether more streams of a context than there are hardware queues had an operation at a moment that was asked for and not done.
+    fn are_queues_exceeded(&self, context: ContextId, at: Ns) -> bool {
         let trace = self.index.trace;
         let has_work = |stream: &StreamId| {
             let ops = self.index.in_stream(*stream);
@@ -407,7 +390,7 @@ impl<'a> OperationWaits<'a> {
             ops.get(next).is_some_and(|op| self.issue(*op).is_some_and(|issue| issue <= at))
         };
         let streams = trace.streams.ids().filter(|stream| trace.context_of_stream(*stream) == context);
-        streams.filter(has_work).count()
+        streams.filter(has_work).nth(HARDWARE_QUEUES).is_some()
     }
 
     /// When an operation was asked for.
@@ -501,30 +484,4 @@ impl<'a> OperationWaits<'a> {
             self.room.start(context, op, (start, done.max(start)), share);
         }
     }
-}
-
-/// The time that a launch into an idle device takes to start once its call returned, ns: the 10th percentile of operations that each
-/// started when the device was idle.
-pub fn launch_floor(trace: &Trace, started: impl Iterator<Item = OpId>) -> Ns {
-    let latency = |op: OpId| {
-        let call = trace.ops.call[op.index()].some()?;
-        let took = trace.ops.start[op.index()] - trace.calls.end[call.index()];
-        (took > 0).then_some(took)
-    };
-    let mut latencies: Vec<Ns> = started.filter_map(latency).collect();
-    if latencies.is_empty() {
-        return 0;
-    }
-    let tenth = latencies.len() / 10;
-    *latencies.select_nth_unstable(tenth).1
-}
-
-/// The operations of a device, by start, that started when it ran nothing.
-pub fn started_idle(trace: &Trace, ops: &[OpId]) -> impl Iterator<Item = OpId> {
-    let mut done = Ns::MIN;
-    ops.iter().copied().filter(move |op| {
-        let is_idle = done < trace.ops.start[op.index()];
-        done = done.max(trace.ops.end[op.index()]);
-        is_idle
-    })
 }
