@@ -127,7 +127,7 @@ pub struct OperationWaits<'a> {
 
 impl<'a> OperationWaits<'a> {
     /// For all operations of a device, by start, those asked for earlier first.
-    /// `floor` is the time that a launch into an idle device takes to start, ns ([`launch_floor`]).
+    /// `floor` is the time that a launch into an idle device takes to start, ns ([`launch_floor`](super::launch_floor)).
     pub fn new(index: &'a Index<'a>, device: DeviceId, ops: &[OpId], floor: Ns) -> OperationWaits<'a> {
         let trace = index.trace;
         let ability = Ability::of(trace, device);
