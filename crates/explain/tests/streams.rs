@@ -8,7 +8,7 @@ use trace::{
     Api, Call, Context, CopyKind, Device, MemoryKind, Op, OpId, OpKind, Process, Selection, Stream, Sync,
     SyncKind, Thread, Trace,
 };
-use waits::{Index, OperationWait, operation_waits};
+use waits::{Index, OperationWait, Waits};
 
 /// An operation of a stream: what it is, when its call began, how long that took, and how long it waited and ran.
 #[derive(Clone, Debug)]
@@ -85,9 +85,9 @@ fn trace_of(rows: &[Random], compute: (u32, u32), copy_engines: u32) -> Trace {
 fn add_up(trace: &Trace) {
     let mut waits = BTreeMap::<OpId, Vec<OperationWait>>::new();
     let index = Index::of(trace);
-    for wait in operation_waits(&index) {
+    for wait in Waits::of(&index).parts() {
         assert!(wait.start < wait.end);
-        waits.entry(wait.op).or_default().push(wait);
+        waits.entry(wait.op).or_default().push(*wait);
     }
     let mut by_stream = BTreeMap::new();
     for (op, parts) in &waits {

@@ -1,5 +1,7 @@
 //! `holdup replay` as people run it: forms and refusals.
 
+mod unfit;
+
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 use tempfile::TempDir;
@@ -73,6 +75,18 @@ fn a_replay_beside_its_trace() {
         let expected = Path::new(env!("CARGO_MANIFEST_DIR")).join(format!("tests/data/replay/{name}.txt"));
         expect_test::expect_file![expected].assert_eq(printed(&output));
     }
+}
+
+#[test]
+fn a_replay_that_does_not_fit_says_by_how_much_and_where() {
+    let directory = tempfile::tempdir().expect("can create");
+    let output = replay(&unfit::trace(directory.path()), &[]);
+    let printed = printed(&output);
+    assert!(
+        printed.contains("It does not fit: wall time or a GPU's busy time differs by 37.74 %"),
+        "{printed}"
+    );
+    assert!(printed.contains("Where it differs:"), "{printed}");
 }
 
 #[test]

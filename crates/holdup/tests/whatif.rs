@@ -1,5 +1,7 @@
 //! `holdup whatif` as people run it: forms and refusals.
 
+mod unfit;
+
 use std::path::Path;
 use std::process::{Command, Output};
 
@@ -90,7 +92,8 @@ fn forms_go_into_files_that_are_not_replaced_unasked() {
         assert!(whatif(&[&arguments[..], &["--force"]].concat()).status.success(), "{form}");
     }
     let file = directory.path().join("refused.html");
-    refuses(&["recorded-launch-convoy.holdup", "--format", "html", "-o", file.to_str().expect("UTF-8")]);
+    let unfit = unfit::trace(directory.path());
+    refuses(&[&unfit, "--format", "html", "-o", file.to_str().expect("UTF-8")]);
     assert!(!file.exists(), "nothing is left of a page that was not made");
 }
 
@@ -132,7 +135,8 @@ fn what_cannot_be_predicted_is_refused() {
     assert!(nothing.contains("mps: it would change nothing here"), "{nothing}");
     let own = refuses(&["recorded-norm-hidden-sync.holdup", "--remove", "H1"]);
     assert!(own.contains("remove H1: no call or pause waits for its cause: --faster asks"), "{own}");
-    let unfit = refuses(&["recorded-launch-convoy.holdup"]);
+    let directory = tempfile::tempdir().expect("can create");
+    let unfit = refuses(&[&unfit::trace(directory.path())]);
     assert!(
         unfit.contains("its replay differs by ") && unfit.contains("`holdup replay` says where"),
         "{unfit}"

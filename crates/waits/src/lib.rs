@@ -31,8 +31,8 @@ pub use handovers::{Rounds, Signal, SignalKind, Signals, within_no_call};
 pub use index::{Index, lock_waits, ops_by_device};
 pub use locks::{CHANCE, Convoys, Mutex, Mutexes};
 pub use operations::{
-    Capacity, Grounds, OperationWait, OperationWaits, Piece, SharedQueue, WHOLE, contexts_take_turns,
-    done_before_signal, launch_floor, operation_waits, shared_queues, started_idle,
+    Capacity, Grounds, OperationWait, OperationWaits, Piece, SharedQueue, WHOLE, Waits, contexts_take_turns,
+    done_before_signal, launch_floor, started_idle,
 };
 pub use sorting::{sort_by_times, sort_ops_by_times};
 pub use stream_ends::StreamEnds;

@@ -23,6 +23,8 @@ pub struct Removed {
     builds: Vec<Place>,
     /// The processes in which they do.
     pids: Vec<i64>,
+    /// The function whose operations wait for others that share their hardware queue, if it finds that.
+    queued_by: Option<String>,
 }
 
 impl Removed {
@@ -48,6 +50,7 @@ impl Removed {
                 .map(|of| of.pid)
                 .chain(finding.holder.iter().map(|of| of.pid))
                 .collect(),
+            queued_by: (finding.cause == Cause::ConnectionAliasing).then(|| finding.waiter.call.clone()),
         })
     }
 
@@ -64,6 +67,24 @@ impl Removed {
             + in_pauses(&pauses, to)
             + self.at_places(scene, to)
             + self.before_loads(scene, to)
+            + self.in_queues(scene, to)
+    }
+
+    /// Operations no longer wait for those of other streams that share their hardware queue: each of these streams has its own.
+    fn in_queues(&self, scene: &Scene<'_>, to: &mut Recovered) -> usize {
+        let Some(function) = &self.queued_by else { return 0 };
+        let mut changed = 0;
+        for at in scene.calls().filter(|at| scene.name(at.id) == function) {
+            let Does::Issue { works, .. } = at.call.does else { continue };
+            for row in works.iter() {
+                let work = &mut to.recorded.works[row];
+                let is_aliased = to.aliased.binary_search(&(row as u32)).is_ok();
+                changed += usize::from(is_aliased && work.after.take().is_some());
+                let queue = to.recorded.queues.get_mut(work.stream as usize);
+                changed += usize::from(queue.is_some_and(|queue| queue.take().is_some()));
+            }
+        }
+        changed
     }
 
     /// Threads no longer build what they load at the places.

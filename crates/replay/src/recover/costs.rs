@@ -26,7 +26,7 @@ pub(crate) struct Cost {
     /// From the end of what it waited for until it went on, beyond `after`.
     pub notice: Ns,
     /// Operations that it waits for.
-    pub waits: Waits,
+    pub waits: Awaits,
     /// When it took effect in the trace.
     pub effect: Ns,
     /// When what it waits for was done in the trace; its effect if it waits for nothing.
@@ -43,7 +43,7 @@ pub(crate) struct Cost {
 
 /// Operations that a call waits for.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(crate) enum Waits {
+pub(crate) enum Awaits {
     #[default]
     Nothing,
     /// The operations that it issues.
@@ -214,7 +214,7 @@ impl<'a> Costs<'a> {
     /// The usual time between the return of a launch, which has just released the lock, and the end of a wait behind it.
     fn handover_of(&self, waits: &[(CallId, Behind)]) -> Option<Ns> {
         let launches = waits.iter().filter(|(_, of)| {
-            self.of_call(of.holder).is_some_and(|holder| !holder.pageable && holder.waits == Waits::Nothing)
+            self.of_call(of.holder).is_some_and(|holder| !holder.pageable && holder.waits == Awaits::Nothing)
         });
         let late = |of: &Behind| of.end - self.index.trace.calls.end[of.holder.index()];
         let mut times: Vec<Ns> = launches.map(|(_, of)| late(of)).filter(|ns| *ns > 0).collect();
@@ -313,7 +313,7 @@ impl One<'_> {
                 ..Cost::default()
             };
         };
-        let until = if waits == Waits::Own { started.min(done) } else { done };
+        let until = if waits == Awaits::Own { started.min(done) } else { done };
         let first = (until - start - lost).clamp(0, rule.before_ns + rule.held_ns);
         let after = (end - done).min(rule.after_ns);
         let effect = start + lost + first;
@@ -354,18 +354,18 @@ impl One<'_> {
     }
 
     /// Finds the operations that it waits for.
-    fn waits(&self, class: Class, start: Ns, end: Ns) -> Waits {
+    fn waits(&self, class: Class, start: Ns, end: Ns) -> Awaits {
         let process = self.trace.process_of_thread(self.trace.calls.thread[self.call.index()]);
         let context = self.trace.context_of_stream(self.recent);
-        let all = || Waits::Ops(self.streams.last_of_all(context, process, start, end));
+        let all = || Awaits::Ops(self.streams.last_of_all(context, process, start, end));
         let of_stream = |stream: StreamId| self.streams.last(stream, start, end);
         let is_free = matches!(class, Class::Release) && !self.name().contains("Host");
         let frees = is_free && end - start >= least_free(&self.rules.free);
         match (class, self.asked) {
             (Class::Copy { .. } | Class::Fill, _) => self.own(class, end),
-            (Class::Launch, _) => Waits::Nothing,
+            (Class::Launch, _) => Awaits::Nothing,
             (_, Some((SyncKind::Stream | SyncKind::Event, stream))) if stream.is_some() => {
-                Waits::Ops(of_stream(stream).into_iter().collect())
+                Awaits::Ops(of_stream(stream).into_iter().collect())
             }
             (Class::Sync, _) if ["Event", "Stream"].iter().any(|what| self.name().contains(what)) => {
                 // The trace does not say for which: the thread's own, unless another one's end fits better.
@@ -374,30 +374,30 @@ impl One<'_> {
                     self.streams.last_of_any(process, start, end).filter(|op| end - start > LONG && ended(op))
                 };
                 let own = of_stream(self.recent);
-                Waits::Ops(own.filter(ended).or_else(any).or(own).into_iter().collect())
+                Awaits::Ops(own.filter(ended).or_else(any).or(own).into_iter().collect())
             }
             (Class::Sync, _) => all(),
             _ if frees || self.lost.waits => all(),
-            _ => Waits::Nothing,
+            _ => Awaits::Nothing,
         }
     }
 
     /// A copy that returns after its end waits for it, unless its name says otherwise.
-    fn own(&self, class: Class, end: Ns) -> Waits {
+    fn own(&self, class: Class, end: Ns) -> Awaits {
         let done = self.ops.iter().map(|op| self.trace.ops.end[op.index()]).max();
         let may = class == Class::Copy { blocking: true } || self.is_pageable() || self.lost.waits;
         match done {
-            Some(done) if may && done <= end => Waits::Own,
-            _ => Waits::Nothing,
+            Some(done) if may && done <= end => Awaits::Own,
+            _ => Awaits::Nothing,
         }
     }
 
     /// When what it waits for was done.
-    fn done(&self, waits: &Waits) -> Option<Ns> {
+    fn done(&self, waits: &Awaits) -> Option<Ns> {
         let ops = match waits {
-            Waits::Nothing => &[][..],
-            Waits::Own => self.ops,
-            Waits::Ops(ops) => ops,
+            Awaits::Nothing => &[][..],
+            Awaits::Own => self.ops,
+            Awaits::Ops(ops) => ops,
         };
         ops.iter().map(|op| self.trace.ops.end[op.index()]).max()
     }

@@ -21,7 +21,7 @@ use rustc_hash::FxHashMap;
 use sim::{CallOf, Model, Recorded, RecordedStep, Rows};
 use std::sync::Arc;
 use trace::{CallId, Clock, Lost, Ns, OpId, ProcessId, Trace, WaitId};
-use waits::{CallOrder, Index, Rounds, Signal, SignalKind, Signals};
+use waits::{CallOrder, Index, Rounds, Signal, SignalKind, Signals, Waits};
 
 /// Finds out what the program of a trace asked for.
 ///
@@ -50,8 +50,8 @@ pub fn recover_on(trace: &Trace, model: Option<&Model>) -> Result<Recovered, Err
     let mut model = model::model(trace, model)?;
     // The recorded times of kernels that signal together have this already.
     let signals_together = std::mem::take(&mut model.device.delayed_signals);
-    let costs_and_queues = || rayon::join(|| Costs::of(&index, &model), || waits::shared_queues(&index));
-    let ((costs, queues), (signals, sections, mut events)) = rayon::join(costs_and_queues, || {
+    let costs_and_waits = || rayon::join(|| Costs::of(&index, &model), || Waits::of(&index));
+    let ((costs, waits), (signals, sections, mut events)) = rayon::join(costs_and_waits, || {
         let signals = Signals::of(trace, order);
         let sections = Sections::of(trace, order, &signals.all);
         let events = by_thread(trace, order, &signals, &sections);
@@ -63,7 +63,7 @@ pub fn recover_on(trace: &Trace, model: Option<&Model>) -> Result<Recovered, Err
     if let (Some(lock), Some(wake)) = (&mut model.locks.copies, costs.wake_of_copies) {
         lock.wake_ns = wake;
     }
-    let works = Works::of(&index, &costs, &queues);
+    let works = Works::of(&index, &costs, &waits);
     let places = Places::of(trace, |thread| !events[thread.index()].is_empty());
     let (start, end) = span(trace, order);
     let mut recovered = Recovered {
@@ -71,7 +71,7 @@ pub fn recover_on(trace: &Trace, model: Option<&Model>) -> Result<Recovered, Err
             workload: places.workload.clone(),
             threads: Vec::new(),
             works: works.works(trace, &model, |stream| places.stream(stream)),
-            queues: places.queues(&queues),
+            queues: places.queues(&waits.queues),
             exclusive: places.exclusive(&costs.exclusive),
             signals: signals.all.len() as u32,
             locks: sections.handoffs.len() as u32,

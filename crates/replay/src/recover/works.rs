@@ -1,13 +1,13 @@
 //! The operations of GPUs, as the simulator issues them.
 
 use crate::arithmetic::median;
-use crate::recover::costs::{Cost, Costs, Waits};
+use crate::recover::costs::{Awaits, Cost, Costs};
 use crate::recover::delays::Delays;
 use rayon::prelude::*;
 use rustc_hash::FxHashMap;
 use sim::{Does, Meets, Model, Rows, Work, WorkKind};
 use trace::{CallId, CopyKind, DeviceId, MemoryKind, Ns, OpId, OpKind, StreamId, Trace};
-use waits::{Index, SharedQueue};
+use waits::{Index, Waits};
 
 /// A call with more operations than this launched a graph, whether or not the trace has its nodes.
 const MANY: usize = 2;
@@ -32,8 +32,8 @@ struct Row {
 }
 
 impl Works {
-    /// `queues`: by stream, the hardware queue that it shares with others.
-    pub fn of(index: &Index<'_>, costs: &Costs<'_>, queues: &[Option<SharedQueue>]) -> Works {
+    /// Finds them.
+    pub fn of(index: &Index<'_>, costs: &Costs<'_>, waits: &Waits) -> Works {
         let (trace, order) = (index.trace, &index.calls);
         let rows = || {
             let mut works = Works {
@@ -52,7 +52,7 @@ impl Works {
             }
             works
         };
-        let (delays, works) = rayon::join(|| Delays::of(trace, order, costs, queues), rows);
+        let (delays, works) = rayon::join(|| Delays::of(trace, order, costs, waits), rows);
         Works { delays, ..works }
     }
 
@@ -89,10 +89,10 @@ impl Works {
     pub fn does(&self, call: CallId, cost: &Cost, awaited: &mut Vec<u32>) -> Does {
         let (first, count) = self.of_call[call.index()];
         if count > 0 {
-            return Does::Issue { works: Rows { first, count }, waits: cost.waits == Waits::Own };
+            return Does::Issue { works: Rows { first, count }, waits: cost.waits == Awaits::Own };
         }
         match &cost.waits {
-            Waits::Ops(ops) if !ops.is_empty() => {
+            Awaits::Ops(ops) if !ops.is_empty() => {
                 let first = awaited.len() as u32;
                 awaited.extend(ops.iter().map(|op| self.places[op.index()].0));
                 Does::Await(Rows { first, count: ops.len() as u32 })

@@ -1,5 +1,6 @@
 //! The gains of an explanation's fixes are those that are predicted for each alone.
 
+use crate::oracle;
 use crate::support::replayed;
 use explain::{About, Cause, Gains, NoGains, Options};
 use replay::{FIXES, Fit, MOST_ERROR, Predictor};
@@ -61,11 +62,11 @@ fn gains_are_those_of_whatif() {
 
 #[test]
 fn nothing_is_predicted_without_a_replay_that_fits() {
-    let convoy = gains(&example("recorded-launch-convoy.holdup"), &all());
-    assert!(convoy.of.is_empty());
+    let unfit = gains(&oracle::unfit(), &all());
+    assert!(unfit.of.is_empty());
     assert!(
-        matches!(convoy.absent, Some(NoGains::Misfit { error, most }) if error > most && most == MOST_ERROR),
-        "{convoy:?}"
+        matches!(unfit.absent, Some(NoGains::Misfit { error, most }) if error > most && most == MOST_ERROR),
+        "{unfit:?}"
     );
     let empty = gains(&Trace::default(), &all());
     assert!(empty.of.is_empty() && matches!(empty.absent, Some(NoGains::Refused(_))), "{empty:?}");

@@ -47,3 +47,11 @@ fn a_hidden_synchronization_that_is_gone_lets_its_thread_run_ahead() {
     let (prediction, _) = without("recorded-norm-hidden-sync.holdup", Cause::HiddenSync);
     assert_ne!(prediction.next, Some("hidden-sync"), "{prediction:?}");
 }
+
+/// Every stream then has a queue of its own, as with more connections.
+#[test]
+fn kernels_whose_queue_is_their_own_wait_for_no_other_stream() {
+    let (prediction, lost) = without("recorded-launch-convoy.holdup", Cause::ConnectionAliasing);
+    assert!(lost > 0.0, "{prediction:?}");
+    assert_ne!(prediction.next, Some("connection-aliasing"), "{prediction:?}");
+}

@@ -8,7 +8,7 @@ use sim::{Delay, Delays, Model};
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write;
 use trace::Trace;
-use waits::{Index, operation_waits};
+use waits::{Index, Waits};
 
 /// One device of each generation: one kernel at a time, kernels that signal together, Hyper-Q, and a new one.
 const MODELS: [&str; 4] = ["c1060", "c2050", "k20c", "h200"];
@@ -63,7 +63,7 @@ impl Compared {
         let mut found = vec![BTreeMap::<Cause, i64>::new(); trace.ops.len()];
         let mut behind = found.clone();
         let empty = BTreeSet::new();
-        for wait in operation_waits(&Index::of(trace)) {
+        for wait in Waits::of(&Index::of(trace)).parts() {
             let (at, ns) = (wait.op.index(), wait.end - wait.start);
             *found[at].entry(wait.cause).or_default() += ns;
             let known = delays[at].behind.iter().find(|(delay, _)| cause(**delay) == wait.cause);

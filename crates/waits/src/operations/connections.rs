@@ -4,14 +4,11 @@
 //! No trace records it, nor how many queues a process has (8, unless `CUDA_DEVICE_MAX_CONNECTIONS` sets more or fewer; 2 for
 //! a client of MPS). So it is read from the kernels' times.
 
-use super::capacity::Capacity;
 use super::changing::{self, Behind};
 use super::launched::{Kernel, Launched};
-use super::launches::{Events, Launches};
+use super::launches::Launches;
 use super::stream_sets::{MOST, StreamSet};
 use crate::constants::{HARDWARE_QUEUES, NEXT_OPERATION};
-use crate::engine::Ability;
-use crate::index::{Index, ops_by_device};
 use rustc_hash::FxHashMap;
 use std::cmp::Reverse;
 use trace::{ContextId, Ns, OpId, OpKind, StreamId, Trace};
@@ -29,20 +26,6 @@ pub struct SharedQueue {
     /// How many queues these are. A stream stays in one of several until another stream is launched into it; then it goes on in the one that
     /// was used least recently, of those in which no kernel waits if there are any.
     pub count: u32,
-}
-
-/// The hardware queue that each stream shares with others.
-pub fn shared_queues(index: &Index<'_>) -> Vec<Option<SharedQueue>> {
-    let trace = index.trace;
-    let (mut queues, events) = (vec![None; trace.streams.len()], Events::new(index));
-    let devices = trace.devices.ids().zip(ops_by_device(trace));
-    for (device, ops) in devices.filter(|(device, _)| Ability::of(trace, *device).has_hyper_q()) {
-        let capacity = Capacity::of(trace, device);
-        let launches = Launches { index, events: &events, capacity: capacity.as_ref() };
-        let found = Connections::new(trace, &ops, &launches).queues;
-        queues.iter_mut().zip(found).for_each(|(queue, found)| *queue = found.or(*queue));
-    }
-    queues
 }
 
 /// The streams that share hardware queues with others.

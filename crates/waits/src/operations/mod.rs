@@ -20,7 +20,7 @@ mod stream_sets;
 mod turns;
 
 pub use capacity::{Capacity, WHOLE};
-pub use connections::{SharedQueue, shared_queues};
+pub use connections::SharedQueue;
 pub use divide::{OperationWaits, Piece};
 pub use floor::{launch_floor, started_idle};
 pub use grounds::Grounds;
@@ -46,22 +46,53 @@ pub struct OperationWait {
     pub behind: OpId,
 }
 
-/// The waits of all operations, by device and start.
-pub fn operation_waits(index: &Index<'_>) -> Vec<OperationWait> {
-    let mut found = Vec::new();
-    for (device, ops) in ops_by_device(index.trace).into_iter().enumerate() {
-        let floor = launch_floor(index.trace, started_idle(index.trace, &ops));
-        let mut waits = OperationWaits::new(index, DeviceId::new(device), &ops, floor);
-        for op in ops.iter().copied() {
-            let part = |Piece { from, to, cause, behind, .. }: &Piece| OperationWait {
-                op,
-                start: *from,
-                end: *to,
-                cause: *cause,
-                behind: *behind,
-            };
-            found.extend(waits.start(op).iter().map(part));
+/// The waits of all operations of a trace.
+pub struct Waits {
+    parts: Vec<OperationWait>,
+    /// By operation: its first part, and how many there are.
+    rows: Vec<(u32, u32)>,
+    /// By stream: the hardware queue that it shares with others.
+    pub queues: Vec<Option<SharedQueue>>,
+}
+
+impl Waits {
+    /// Finds them.
+    pub fn of(index: &Index<'_>) -> Waits {
+        let trace = index.trace;
+        let mut found = Waits {
+            parts: Vec::new(),
+            rows: vec![(0, 0); trace.ops.len()],
+            queues: vec![None; trace.streams.len()],
+        };
+        for (device, ops) in ops_by_device(trace).into_iter().enumerate() {
+            let floor = launch_floor(trace, started_idle(trace, &ops));
+            let mut waits = OperationWaits::new(index, DeviceId::new(device), &ops, floor);
+            for op in ops {
+                let first = found.parts.len();
+                let part = |Piece { from, to, cause, behind, .. }: &Piece| OperationWait {
+                    op,
+                    start: *from,
+                    end: *to,
+                    cause: *cause,
+                    behind: *behind,
+                };
+                found.parts.extend(waits.start(op).iter().map(part));
+                found.rows[op.index()] = (first as u32, (found.parts.len() - first) as u32);
+            }
+            let of_device = waits.into_grounds().connections.queues;
+            found.queues.iter_mut().zip(of_device).for_each(|(queue, of)| *queue = of.or(*queue));
         }
+        found
     }
-    found
+
+    /// The parts of an operation's wait, in order.
+    pub fn of_op(&self, op: OpId) -> &[OperationWait] {
+        let (first, count) = self.rows[op.index()];
+        &self.parts[first as usize..][..count as usize]
+    }
+
+    /// All parts, by device and start of the operation.
+    pub fn parts(&self) -> &[OperationWait] {
+        &self.parts
+    }
 }
