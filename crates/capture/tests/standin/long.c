@@ -59,7 +59,7 @@ static sem_t enough;
 static void *takes_turns_for_ever(void *data) {
     for (;;) {
         turns(SIZES);
-        if (__atomic_add_fetch((long *)data, 1, __ATOMIC_RELAXED) == 40) {
+        if (__atomic_add_fetch((long *)data, 1, __ATOMIC_RELAXED) == 160) {
             sem_post(&enough);
         }
     }
