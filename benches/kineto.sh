@@ -1,7 +1,9 @@
 #!/usr/bin/env bash
 # Measures speed and memory of `holdup explain` by the size of a Kineto trace, and prints a Markdown table.
 #
-#     benches/kineto.sh [SIZE…]        default: 10MB 100MB 1GB 4GB
+#     benches/kineto.sh [SIZE…]        default: 10MB 100MB 1GB 4GB dense-1GB
+#
+# `dense-` before a size: only calls and their operations, with few arguments.
 #
 # HOLDUP_BENCH_DIR  folder of the traces (default: target/bench); they are kept for the next run
 # HOLDUP_BENCH_RUNS runs per trace; the median counts (default: 3)
@@ -10,7 +12,7 @@ cd "$(dirname "$0")/.."
 
 dir=${HOLDUP_BENCH_DIR:-target/bench}
 sizes=("$@")
-[ ${#sizes[@]} -gt 0 ] || sizes=(10MB 100MB 1GB 4GB)
+[ ${#sizes[@]} -gt 0 ] || sizes=(10MB 100MB 1GB 4GB dense-1GB)
 
 cargo build --profile dist --quiet -p holdup -p xtask
 target=${CARGO_TARGET_DIR:-target}/dist
@@ -19,7 +21,8 @@ traces=()
 for size in "${sizes[@]}"; do
     trace=$dir/kineto-$size.json
     if [ ! -s "${trace%.json}.planted" ]; then
-        "$target/xtask" generate kineto --size "$size" -o "$trace" >"$dir/unfinished"
+        case $size in dense-*) dense=--dense ;; *) dense= ;; esac
+        "$target/xtask" generate kineto --size "${size#dense-}" ${dense:+"$dense"} -o "$trace" >"$dir/unfinished"
         mv "$dir/unfinished" "${trace%.json}.planted"
     fi
     traces+=("$trace")

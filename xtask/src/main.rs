@@ -72,6 +72,9 @@ enum Format {
         /// With Python functions, as `with_stack=True` records them.
         #[arg(long)]
         stacks: bool,
+        /// Only calls and their operations, with few arguments: as many events as so many bytes can have.
+        #[arg(long, conflicts_with = "stacks")]
+        dense: bool,
     },
     /// A folder of .holdup files of the ranks of a program, one of which is late at each collective.
     Fleet {
@@ -183,8 +186,8 @@ fn done(check: &str, found: std::io::Result<String>) -> ExitCode {
 
 fn generate(format: Format) -> ExitCode {
     let (output, made) = match format {
-        Format::Kineto { size, output, seed, stacks } => {
-            let made = kineto::generate(&output, &kineto::Options { size, seed, stacks });
+        Format::Kineto { size, output, seed, stacks, dense } => {
+            let made = kineto::generate(&output, &kineto::Options { size, seed, stacks, dense });
             (output, made.map(|summary| summary.to_string()))
         }
         Format::Fleet { ranks, from, to, events, cause, late, late_us, jumps, output, seed } => {

@@ -5,7 +5,7 @@
 mod random;
 mod timeline;
 
-use explain::diff::{AccountChange, Change, Diff, Limits, Run, diff, kept};
+use explain::diff::{AccountChange, Change, Diff, Limits, Run, diff, record_kinds};
 use explain::{Options, explain};
 use libtest_mimic::{Arguments, Trial};
 use proptest::test_runner::{Config, TestRunner};
@@ -60,7 +60,7 @@ fn traces() -> Vec<(String, Trace)> {
 
 fn run(trace: &Trace) -> Run {
     let explanation = explain(trace, &Options { selection: Selection::default(), ..Options::default() });
-    Run { kept: kept(trace), explanation, figures: None }
+    Run { kept: record_kinds(trace), explanation, figures: None }
 }
 
 /// Checks that nothing changed between a trace and itself.

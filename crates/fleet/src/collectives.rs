@@ -38,8 +38,15 @@ pub(crate) fn rows(trace: &Trace, explanation: &Explanation, detail: Detail) -> 
         let parts: Vec<&IdlePart> =
             explanation.accounts.idle.parts.iter().filter(|part| part.device == device).collect();
         let copies = copies(trace, device);
-        let of =
-            Of { trace, explanation, device, parts: &parts, computes: &computes, copies: &copies, detail };
+        let of = GpuCollectives {
+            trace,
+            explanation,
+            device,
+            parts: &parts,
+            computes: &computes,
+            copies: &copies,
+            detail,
+        };
         of.rows(&kernels, &mut rows);
     }
     rows
@@ -137,7 +144,7 @@ fn copies(trace: &Trace, device: DeviceId) -> Copies {
 }
 
 /// One GPU's collectives.
-struct Of<'a> {
+struct GpuCollectives<'a> {
     trace: &'a Trace,
     explanation: &'a Explanation,
     device: DeviceId,
@@ -148,7 +155,7 @@ struct Of<'a> {
     detail: Detail,
 }
 
-impl Of<'_> {
+impl GpuCollectives<'_> {
     fn rows(&self, kernels: &[Kernel], rows: &mut Vec<Row>) {
         let ordinal = Some(self.trace.devices.ordinal[self.device.index()]);
         let mut before: Option<Ns> = None;

@@ -2,7 +2,7 @@
 
 mod page;
 
-pub use self::page::{Asked, predictions_page};
+pub use self::page::{Forecast, predictions_page};
 
 use crate::fit::{Both, Fit, MOST_ERROR};
 use crate::predict::{Gain, LEAST, Prediction};

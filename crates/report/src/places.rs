@@ -123,7 +123,7 @@ pub fn document(places: &Places, page: Page, wide: bool) -> Document {
     let title = format!("{} {what} took {took}, called from {from}", units::count(places.count));
     document.push(Paragraph::new(title).fit(Fit::Stay));
     document.push(match wide {
-        true => table(places, several, Look { parts: None, mean: true }).wide(Width::Any),
+        true => table(places, several, PlaceColumns { parts: None, mean: true }).wide(Width::Any),
         false => fitting(places, several, page.table_columns).wide(Width::Terminal),
     });
     document
@@ -158,18 +158,18 @@ fn folded(places: &Places) -> Places {
 
 /// How a table shows its places: with so many parts of each path, and with or without the mean duration.
 #[derive(Clone, Copy)]
-struct Look {
+struct PlaceColumns {
     parts: Option<usize>,
     mean: bool,
 }
 
 /// The table that says most of those that fit: a place's line and function matter more than its directory.
 fn fitting(places: &Places, several: bool, columns: usize) -> Table {
-    let two = Look { parts: Some(2), mean: true };
-    let one = Look { parts: Some(1), ..two };
+    let two = PlaceColumns { parts: Some(2), mean: true };
+    let one = PlaceColumns { parts: Some(1), ..two };
     let tables = [two, one].into_iter().map(|look| table(places, several, look));
     let mut fit = tables.filter(|table| table.last_fits(columns, usize::MAX));
-    fit.next().unwrap_or_else(|| table(places, several, Look { mean: false, ..one }))
+    fit.next().unwrap_or_else(|| table(places, several, PlaceColumns { mean: false, ..one }))
 }
 
 /// The places as one JSON object: `docs/schema/where.json`.
@@ -177,7 +177,7 @@ pub fn json(places: &Places) -> String {
     crate::json("holdup/where/1", places)
 }
 
-fn table(places: &Places, several: bool, look: Look) -> Table {
+fn table(places: &Places, several: bool, look: PlaceColumns) -> Table {
     let share = |row: &Row| row.total_ns as f64 / places.total_ns.max(1) as f64;
     let shown = |row: &Row| row.place.as_ref().map(|place| shortened(place, look.parts));
     Table::of(&places.places)

@@ -1,7 +1,7 @@
 //! Plots as files: `tests/data/plot/NAME.svg`, which `UPDATE_EXPECT=1` rewrites. View them when they change.
 
 use report::plot::{
-    Bar, Bars, Chart, Heat, Lane, Lanes, Lines, Look, Panel, Plot, Point, Series, Shade, Span, svg,
+    Bar, Bars, Chart, Heat, Lane, Lanes, Lines, Panel, Plot, Point, Series, Shade, Span, SpanStyle, svg,
 };
 
 /// Checks that a chart is drawn as in its file.
@@ -91,37 +91,40 @@ fn heat() {
 
 #[test]
 fn lanes() {
-    let span = |(look, label, start_us, end_us): (Look, &str, i64, i64)| {
+    let span = |(look, label, start_us, end_us): (SpanStyle, &str, i64, i64)| {
         let text = format!("{label} <of {}>", end_us - start_us);
         Span { start_ns: start_us * 1_000, end_ns: end_us * 1_000, look, label: label.to_owned(), text }
     };
-    let lane = |name: &str, spans: &[(Look, &str, i64, i64)]| {
+    let lane = |name: &str, spans: &[(SpanStyle, &str, i64, i64)]| {
         let spans = spans.iter().copied().map(span).collect();
         Lane { name: name.to_owned(), spans }
     };
     let whole = [
-        lane("main", &[(Look::Host, "cuMemcpyHtoD", 0, 3_040), (Look::Host, "cuMemcpyDtoH", 3_041, 10_020)]),
+        lane(
+            "main",
+            &[(SpanStyle::Host, "cuMemcpyHtoD", 0, 3_040), (SpanStyle::Host, "cuMemcpyDtoH", 3_041, 10_020)],
+        ),
         lane(
             "stream",
             &[
-                (Look::In, "in", 0, 3_030),
-                (Look::Kernel, "k", 3_060, 7_300),
-                (Look::Out, "out", 7_310, 10_010),
+                (SpanStyle::In, "in", 0, 3_030),
+                (SpanStyle::Kernel, "k", 3_060, 7_300),
+                (SpanStyle::Out, "out", 7_310, 10_010),
             ],
         ),
     ];
     let cut = [
-        lane("main", &[(Look::Host, "cuCtxSynchronize", 12, 5_760)]),
+        lane("main", &[(SpanStyle::Host, "cuCtxSynchronize", 12, 5_760)]),
         lane(
             "stream 1",
             &[
-                (Look::In, "in", 0, 1_520),
-                (Look::Kernel, "k", 1_540, 3_660),
-                (Look::Out, "out", 3_670, 5_020),
+                (SpanStyle::In, "in", 0, 1_520),
+                (SpanStyle::Kernel, "k", 1_540, 3_660),
+                (SpanStyle::Out, "out", 3_670, 5_020),
             ],
         ),
         // Too short for their names, and for a pixel.
-        lane("stream 2", &[(Look::Other, "fill", 1_000, 1_001), (Look::In, "in", 1_530, 1_560)]),
+        lane("stream 2", &[(SpanStyle::Other, "fill", 1_000, 1_001), (SpanStyle::In, "in", 1_530, 1_560)]),
     ];
     let panel = |name: &str, note: &str, lanes: &[Lane]| Panel {
         name: name.to_owned(),

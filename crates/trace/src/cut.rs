@@ -74,18 +74,7 @@ impl Trace {
                     && selected.name(self.calls.name[at])
             })
             .collect();
-        let around = selection.name.is_some().then(|| StayingCalls::new(&self, &calls));
-        let waits: Vec<bool> = (0..self.waits.len())
-            .map(|at| {
-                let wait = self.waits.row(WaitId::new(at));
-                let named = around.as_ref().is_none_or(|around| {
-                    let stays = wait.call.some().map(|call| calls[call]);
-                    let by_library = stays.is_none() && selected.name(wait.library);
-                    by_library || stays == Some(true) || around.holds(wait.thread, wait.start, wait.end)
-                });
-                named && selected.time(wait.start, wait.end) && selected.caller(wait.thread, wait.start)
-            })
-            .collect();
+        let waits = self.waits_of(&calls, selection, selected);
         self.holders(&waits).into_iter().for_each(|at| calls[at] = true);
         let ops: Vec<bool> = (0..self.ops.len())
             .map(|at| {
@@ -111,7 +100,6 @@ impl Trace {
             .collect();
         let arguments: Vec<bool> =
             self.arguments.call.iter().map(|call| call.is_some() && calls[*call]).collect();
-        let (states, limits, samples, tallies) = self.around(selected);
         let stay = Marks {
             calls: Some(calls),
             arguments: Some(arguments),
@@ -119,11 +107,7 @@ impl Trace {
             syncs: Some(syncs),
             waits: Some(waits),
             ranges: Some(ranges),
-            states: Some(states),
-            limits: Some(limits),
-            samples: Some(samples),
-            tallies: Some(tallies),
-            ..Marks::default()
+            ..self.around(selected)
         };
         let numbers = self.retain(&stay);
         if *selection != Selection::default() {
@@ -133,9 +117,24 @@ impl Trace {
         (self, numbers)
     }
 
+    /// Which waits stay beside these calls.
+    fn waits_of(&self, calls: &[bool], selection: &Selection, selected: &Selected) -> Vec<bool> {
+        let around = selection.name.is_some().then(|| StayingCalls::new(self, calls));
+        let stays = |at: usize| {
+            let wait = self.waits.row(WaitId::new(at));
+            let named = around.as_ref().is_none_or(|around| {
+                let stays = wait.call.some().map(|call| calls[call]);
+                let by_library = stays.is_none() && selected.name(wait.library);
+                by_library || stays == Some(true) || around.holds(wait.thread, wait.start, wait.end)
+            });
+            named && selected.time(wait.start, wait.end) && selected.caller(wait.thread, wait.start)
+        };
+        (0..self.waits.len()).map(stays).collect()
+    }
+
     /// Which states, limits, samples and tallies stay: what was recorded of threads and processes at the selected times,
     /// whatever they called.
-    fn around(&self, selected: &Selected) -> (Vec<bool>, Vec<bool>, Vec<bool>, Vec<bool>) {
+    fn around(&self, selected: &Selected) -> Marks {
         let (states, limits, samples) = (&self.states, &self.limits, &self.samples);
         let state = |at: usize| {
             let (start, end) = (states.start[at], states.end[at]);
@@ -150,12 +149,13 @@ impl Trace {
             let (thread, name) = (self.tallies.thread[at], self.tallies.name[at]);
             selected.always() && selected.thread(thread) && selected.name(name)
         };
-        (
-            (0..states.len()).map(state).collect(),
-            (0..limits.len()).map(limit).collect(),
-            (0..samples.len()).map(sample).collect(),
-            (0..self.tallies.len()).map(tally).collect(),
-        )
+        Marks {
+            states: Some((0..states.len()).map(state).collect()),
+            limits: Some((0..limits.len()).map(limit).collect()),
+            samples: Some((0..samples.len()).map(sample).collect()),
+            tallies: Some((0..self.tallies.len()).map(tally).collect()),
+            ..Marks::default()
+        }
     }
 
     /// The thread of a call and the time of its entry, ns; no thread and 0 without a call.

@@ -9,11 +9,11 @@ use crate::{CallId, ProcessId, Trace};
 /// process the first call with an id wins.
 pub struct CorrelationIndex {
     /// By process; the last is for calls whose process is unknown.
-    processes: Vec<Of>,
+    processes: Vec<CallIds>,
 }
 
 /// The calls of a process by their ids.
-enum Of {
+enum CallIds {
     /// Sorted by id, then call.
     Sparse(Vec<(i64, CallId)>),
     /// Tracers count: with few gaps between the ids, each call has a place.
@@ -48,9 +48,9 @@ impl CorrelationIndex {
             let ids = &mut ids[process];
             *ids = Ids { count: ids.count + 1, first: ids.first.min(id), last: ids.last.max(id) };
         }
-        let mut processes: Vec<Of> = ids.into_iter().map(Of::new).collect();
+        let mut processes: Vec<CallIds> = ids.into_iter().map(CallIds::new).collect();
         with_id().for_each(|(process, id, call)| processes[process].add(id, call));
-        processes.iter_mut().for_each(Of::finish);
+        processes.iter_mut().for_each(CallIds::finish);
         CorrelationIndex { processes }
     }
 
@@ -58,11 +58,11 @@ impl CorrelationIndex {
     pub fn call(&self, process: ProcessId, correlation: i64) -> CallId {
         let processes = self.processes.len() - 1;
         match &self.processes[place(processes, process)] {
-            Of::Dense { first, calls } => {
+            CallIds::Dense { first, calls } => {
                 let at = correlation.checked_sub(*first).and_then(|at| usize::try_from(at).ok());
                 at.and_then(|at| calls.get(at)).copied().unwrap_or_default()
             }
-            Of::Sparse(calls) => {
+            CallIds::Sparse(calls) => {
                 let at = calls.partition_point(|(id, _)| *id < correlation);
                 calls.get(at).filter(|(id, _)| *id == correlation).map_or(CallId::NONE, |(_, call)| *call)
             }
@@ -75,21 +75,21 @@ fn place(processes: usize, process: ProcessId) -> usize {
     process.some().map_or(processes, |process| process.index().min(processes))
 }
 
-impl Of {
-    fn new(ids: Ids) -> Of {
+impl CallIds {
+    fn new(ids: Ids) -> CallIds {
         let most = (ids.count as i64).saturating_mul(GAPS);
         match ids.last.checked_sub(ids.first) {
             Some(gap) if (0..most).contains(&gap) => {
-                Of::Dense { first: ids.first, calls: vec![CallId::NONE; gap as usize + 1] }
+                CallIds::Dense { first: ids.first, calls: vec![CallId::NONE; gap as usize + 1] }
             }
-            _ => Of::Sparse(Vec::with_capacity(ids.count)),
+            _ => CallIds::Sparse(Vec::with_capacity(ids.count)),
         }
     }
 
     fn add(&mut self, id: i64, call: CallId) {
         match self {
-            Of::Sparse(calls) => calls.push((id, call)),
-            Of::Dense { first, calls } => {
+            CallIds::Sparse(calls) => calls.push((id, call)),
+            CallIds::Dense { first, calls } => {
                 let place = &mut calls[(id - *first) as usize];
                 if place.is_none() {
                     *place = call;
@@ -99,7 +99,7 @@ impl Of {
     }
 
     fn finish(&mut self) {
-        if let Of::Sparse(calls) = self
+        if let CallIds::Sparse(calls) = self
             && !calls.is_sorted()
         {
             calls.sort_unstable();

@@ -11,7 +11,7 @@ use spool::Run;
 
 /// Values read of a thread.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
-pub struct Look {
+pub struct TaskReading {
     /// When, ns of `CLOCK_MONOTONIC`.
     pub at: i64,
     /// Time on a processor so far, ns.
@@ -66,7 +66,7 @@ pub struct Account {
     running: i64,
     runnable: i64,
     /// The look before.
-    seen: Look,
+    seen: TaskReading,
     last: Option<Row>,
 }
 
@@ -100,24 +100,30 @@ impl Row {
 
 impl Account {
     /// The account of a thread that is counted from this look on.
-    pub fn from(look: &Look) -> Account {
+    pub fn from(look: &TaskReading) -> Account {
         Account { start: look.at, running: look.running, runnable: look.runnable, seen: *look, last: None }
     }
 
     /// The account of a thread that began after `since`: all that it counted so far lies before this look.
-    pub fn of_new(look: &Look, since: i64) -> Account {
+    pub fn of_new(look: &TaskReading, since: i64) -> Account {
         let lived = look.running.saturating_add(look.runnable);
         let start = look.at.saturating_sub(lived).max(since.min(look.at));
-        Account { start, running: 0, runnable: 0, seen: Look { at: start, ..Look::default() }, last: None }
+        Account {
+            start,
+            running: 0,
+            runnable: 0,
+            seen: TaskReading { at: start, ..TaskReading::default() },
+            last: None,
+        }
     }
 
     /// Where its rows end, and the kernel's counters there.
-    pub fn end(&self) -> Look {
-        Look { at: self.start, running: self.running, runnable: self.runnable, place: self.seen.place }
+    pub fn end(&self) -> TaskReading {
+        TaskReading { at: self.start, running: self.running, runnable: self.runnable, place: self.seen.place }
     }
 
     /// Calls `change` for each change of the thread's rows.
-    pub fn look(&mut self, look: &Look, change: &mut dyn FnMut(Change)) {
+    pub fn look(&mut self, look: &TaskReading, change: &mut dyn FnMut(Change)) {
         // A counter that goes back is of another thread, or wrong: nothing is counted until it is beyond again.
         let running = look.running.saturating_sub(self.running).max(0);
         let runnable = look.runnable.saturating_sub(self.runnable).max(0);
@@ -179,7 +185,7 @@ mod tests {
     const FUTEX: Place = Place { state: Run::Blocked, call: Some(202), object: 0x1000 };
     const READY: Place = Place { state: Run::Ready, call: None, object: 0 };
 
-    fn rows(mut account: Account, looks: &[Look]) -> Vec<Row> {
+    fn rows(mut account: Account, looks: &[TaskReading]) -> Vec<Row> {
         let mut rows = Vec::new();
         for look in looks {
             account.look(look, &mut |change| match change {
@@ -190,8 +196,8 @@ mod tests {
         rows
     }
 
-    fn look(at: i64, running: i64, runnable: i64, place: Place) -> Look {
-        Look { at, running, runnable, place }
+    fn look(at: i64, running: i64, runnable: i64, place: Place) -> TaskReading {
+        TaskReading { at, running, runnable, place }
     }
 
     fn row(start: i64, end: i64, running: i64, runnable: i64, place: Place) -> Row {
@@ -237,7 +243,7 @@ mod tests {
     fn what_a_ready_thread_was_blocked_is_in_the_rows_of_its_time() {
         // It runs for 7 of each 9, and is ready at each look: its counters seem to lag, but not by more than a look.
         let account = Account::from(&look(0, 0, 0, READY));
-        let looks: Vec<Look> = (1..9).map(|at| look(9 * at, 7 * at, 0, READY)).collect();
+        let looks: Vec<TaskReading> = (1..9).map(|at| look(9 * at, 7 * at, 0, READY)).collect();
         let running = Place { state: Run::Running, ..READY };
         let found = rows(account, &looks);
         let expected = [(0, 28, 28), (28, 36, 7), (36, 45, 7), (45, 54, 7), (54, 63, 7)];
@@ -258,7 +264,7 @@ mod tests {
     }
 
     /// Values that the kernel shows at a time: ticks every four, run delay on arrival, and the state.
-    fn seen(life: &[(u8, i64)], at: i64) -> Look {
+    fn seen(life: &[(u8, i64)], at: i64) -> TaskReading {
         let (mut time, mut running, mut runnable) = (0, 0, 0);
         for (kind, length) in life {
             let inside = at < time + length;
@@ -304,7 +310,7 @@ mod tests {
         #[test]
         fn no_counters_are_too_strange(looks in proptest::collection::vec((0..50i64, 0..1i64 << 61, 0..1i64 << 61, 0..3u8), 1..30)) {
             let mut at = 0;
-            let looks: Vec<Look> = looks.into_iter().map(|(step, running, runnable, kind)| {
+            let looks: Vec<TaskReading> = looks.into_iter().map(|(step, running, runnable, kind)| {
                 at += step;
                 look(at, running, runnable, if kind == 0 { READY } else { FUTEX })
             }).collect();

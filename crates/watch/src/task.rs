@@ -1,6 +1,6 @@
 //! One thread: its open files, and what was last read of it.
 
-use crate::account::{Account, Change, Look, Place};
+use crate::account::{Account, Change, Place, TaskReading};
 use crate::clock;
 use crate::proc::{self, Counters, Syscall};
 use spool::Run;
@@ -84,7 +84,7 @@ impl Task {
     }
 
     /// Where its rows end, and the kernel's counters there.
-    pub fn end(&self) -> Option<Look> {
+    pub fn end(&self) -> Option<TaskReading> {
         self.account.as_ref().map(Account::end)
     }
 
@@ -92,7 +92,7 @@ impl Task {
     /// if that is known.
     pub fn look(&mut self, began_after: Option<i64>, change: &mut dyn FnMut(Change)) -> Found {
         let Some(found) = self.read() else { return Found::Gone };
-        let look = Look {
+        let look = TaskReading {
             at: clock::now(),
             running: self.counters.running,
             runnable: self.counters.runnable,

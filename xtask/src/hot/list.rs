@@ -112,7 +112,7 @@ pub(crate) struct Stop {
 }
 
 /// A call, as the list is asked about it.
-pub(crate) struct Asked<'a> {
+pub(crate) struct HotCall<'a> {
     pub(crate) roots: &'a Roots,
     /// The root where hot code began, as the list has it.
     pub(crate) root: &'a str,
@@ -200,7 +200,7 @@ impl List {
     }
 
     /// Whether hot code may call the system or another library's function.
-    pub(crate) fn ask(&self, asked: &Asked<'_>) -> Answer<'_> {
+    pub(crate) fn ask(&self, asked: &HotCall<'_>) -> Answer<'_> {
         if let Some(pass) = self.passes.iter().position(|pass| pass.is_for(asked)) {
             return Answer::Passed(pass);
         }
@@ -241,14 +241,14 @@ impl Never {
 }
 
 impl Allowed {
-    fn is_for(&self, asked: &Asked<'_>) -> bool {
+    fn is_for(&self, asked: &HotCall<'_>) -> bool {
         self.roots.as_ref().is_none_or(|roots| *roots == asked.roots.what)
             && self.from.as_ref().is_none_or(|from| has_any(from, asked.caller))
     }
 }
 
 impl Pass {
-    fn is_for(&self, asked: &Asked<'_>) -> bool {
+    fn is_for(&self, asked: &HotCall<'_>) -> bool {
         let is_called = match &self.calls {
             Some(calls) => has(calls, asked.name),
             None => asked.root.rsplit("::").next() == Some(asked.name),

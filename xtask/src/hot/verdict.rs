@@ -1,7 +1,7 @@
 //! Follows calls from every root, and compares what they reach with the list.
 
 use super::code::{Call, Code, Place};
-use super::list::{Answer, Asked, LIST, List, Roots, matches};
+use super::list::{Answer, HotCall, LIST, List, Roots, matches};
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::fmt::Write;
 
@@ -210,7 +210,7 @@ impl Verdict<'_> {
             Place::Foreign(_) | Place::System(_) => {
                 let root = self.code.names(root).first().map_or("", String::as_str);
                 let root = root.split("::<").next().unwrap_or_default();
-                let asked = Asked { roots, root, caller: self.code.names(caller), name: &name };
+                let asked = HotCall { roots, root, caller: self.code.names(caller), name: &name };
                 match self.list.ask(&asked) {
                     Answer::Harmless => return,
                     Answer::Passed(pass) => {

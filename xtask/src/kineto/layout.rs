@@ -51,6 +51,8 @@ pub(crate) struct Layout<'a> {
     pub(crate) text: Text,
     pub(crate) counts: Counts,
     kernels: &'a [String],
+    /// Whether operators, flows and most arguments are left out.
+    dense: bool,
 }
 
 /// Name, thread and time, with which every record with a duration begins.
@@ -62,12 +64,13 @@ struct Head<'a> {
     span: Span,
 }
 
+const ARGS: &str = ",\n    \"args\": {\n";
 const HOST: &str = "48213";
 const DEVICE: &str = "0";
 
 impl<'a> Layout<'a> {
-    pub(crate) fn new(kernels: &'a [String]) -> Layout<'a> {
-        Layout { text: Text(Vec::new()), counts: Counts::default(), kernels }
+    pub(crate) fn new(kernels: &'a [String], dense: bool) -> Layout<'a> {
+        Layout { text: Text(Vec::new()), counts: Counts::default(), kernels, dense }
     }
 
     /// Everything before the first record.
@@ -78,8 +81,8 @@ impl<'a> Layout<'a> {
     /// The record of `event`, if it belongs into `section`.
     pub(crate) fn event(&mut self, event: &Event, section: Section) {
         match event {
-            Event::Operator { .. } | Event::Function { .. } if section == Section::Host => self.host(event),
-            Event::Operator { .. } | Event::Function { .. } => {}
+            Event::Operator { .. } | Event::Function { .. } if section == Section::Cuda || self.dense => {}
+            Event::Operator { .. } | Event::Function { .. } => self.host(event),
             _ if section == Section::Cuda => self.cuda(event),
             _ => {}
         }
@@ -89,7 +92,8 @@ impl<'a> Layout<'a> {
         match *event {
             Event::Operator { span, tid, name, external, index } => {
                 self.head(Head { category: "cpu_op", name, pid: HOST, tid, span });
-                self.args()
+                self.text
+                    .s(ARGS)
                     .s("      \"External id\": ")
                     .n(external)
                     .s(",\"Record function id\": 0, \"Ev Idx\": ");
@@ -98,7 +102,7 @@ impl<'a> Layout<'a> {
             }
             Event::Function { span, tid, name, id, parent, index } => {
                 self.head(Head { category: "python_function", name, pid: HOST, tid, span });
-                self.args().s("      \"Python parent id\": ");
+                self.text.s(ARGS).s("      \"Python parent id\": ");
                 match parent {
                     Some(parent) => self.text.n(parent),
                     None => self.text.s("null"),
@@ -114,7 +118,7 @@ impl<'a> Layout<'a> {
         match *event {
             Event::Call { span, tid, api, external, correlation } => {
                 self.head(Head { category: "cuda_runtime", name: api.name, pid: HOST, tid, span });
-                self.args().external(external).s("\"cbid\": ").n(api.callback);
+                self.args(external).s("\"cbid\": ").n(api.callback);
                 self.text.s(", \"correlation\": ").n(correlation).s("\n    }\n  },\n");
                 self.flow(api.flow, correlation, HOST, tid, span.start);
                 self.counts.cuda_runtime.add_assign(1);
@@ -146,14 +150,19 @@ impl<'a> Layout<'a> {
         };
         let name = &self.kernels[name];
         self.head(Head { category: "kernel", name, pid: DEVICE, tid: stream, span });
-        self.args().external(external).s("\"queued\": 0, \"device\": 0, \"context\": 1,      \"stream\": ");
+        self.args(external).s("\"queued\": 0, \"device\": 0, \"context\": 1,      \"stream\": ");
         self.text.n(stream).s(", \"correlation\": ").n(correlation);
         self.text.s(",      \"registers per thread\": ").n(16 + threads % 48);
-        self.text.s(",      \"shared memory\": ").n(threads * 4 % 1024);
-        self.text.s(",      \"blocks per SM\": ").millionths(blocks * 1_000_000 / 132);
-        self.text.s(",      \"warps per SM\": ").millionths(blocks * (threads / 32) * 1_000_000 / 132);
+        if !self.dense {
+            self.text.s(",      \"shared memory\": ").n(threads * 4 % 1024);
+            self.text.s(",      \"blocks per SM\": ").millionths(blocks * 1_000_000 / 132);
+            self.text.s(",      \"warps per SM\": ").millionths(blocks * (threads / 32) * 1_000_000 / 132);
+        }
         self.text.s(",      \"grid\": [").n(blocks).s(", 1, 1],      \"block\": [").n(threads);
-        self.text.s(", 1, 1],      \"est. achieved occupancy %\": ").n((blocks * threads / 2703).min(100));
+        self.text.s(", 1, 1]");
+        if !self.dense {
+            self.text.s(",      \"est. achieved occupancy %\": ").n((blocks * threads / 2703).min(100));
+        }
         self.text.s("\n    }\n  },\n");
         self.flow(Flow::In, correlation, DEVICE, stream, span.start);
         self.counts.kernel.add_assign(1);
@@ -161,7 +170,7 @@ impl<'a> Layout<'a> {
 
     /// The arguments and the flow of a copy or a fill.
     fn transfer(&mut self, span: Span, stream: u64, bytes: u64, external: u64, correlation: u64) {
-        self.args().external(external).s("\"device\": 0, \"context\": 1,      \"stream\": ").n(stream);
+        self.args(external).s("\"device\": 0, \"context\": 1,      \"stream\": ").n(stream);
         self.text.s(", \"correlation\": ").n(correlation).s(",      \"bytes\": ").n(bytes);
         let bandwidth = bytes as f64 / (span.end - span.start) as f64;
         self.text.s(", \"memory bandwidth (GB/s)\": ").s(&bandwidth.to_string()).s("\n    }\n  },\n");
@@ -175,12 +184,16 @@ impl<'a> Layout<'a> {
         text.instant(head.span.start).s(", \"dur\": ").micros(head.span.end - head.span.start);
     }
 
-    fn args(&mut self) -> &mut Text {
-        self.text.s(",\n    \"args\": {\n")
+    /// Begins the arguments with the operator's id.
+    fn args(&mut self, external: u64) -> &mut Text {
+        self.text.s(ARGS).external(if self.dense { 0 } else { external })
     }
 
     /// An end of a flow arrow.
     fn flow(&mut self, flow: Flow, correlation: u64, pid: &str, tid: u64, at: Ns) {
+        if self.dense {
+            return;
+        }
         let (phase, tail) = match flow {
             Flow::Out => ("s", "\n  },\n"),
             Flow::In => ("f", ", \"bp\": \"e\"\n  },\n"),

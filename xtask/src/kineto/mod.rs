@@ -22,6 +22,8 @@ pub(crate) struct Options {
     pub(crate) seed: u64,
     /// Whether Python functions are in it.
     pub(crate) stacks: bool,
+    /// Whether it has only what reached CUDA, with few arguments: so many events a byte as a trace can have.
+    pub(crate) dense: bool,
 }
 
 /// Summary of the written trace.
@@ -47,8 +49,8 @@ pub(crate) fn generate(path: &Path, options: &Options) -> io::Result<Summary> {
 
 /// Writes a trace of so many steps.
 fn write(options: &Options, steps: u64, to: &mut dyn Write) -> io::Result<Summary> {
-    let kernels = names::kernels();
-    let mut layout = Layout::new(&kernels);
+    let kernels = if options.dense { names::short_kernels() } else { names::kernels() };
+    let mut layout = Layout::new(&kernels, options.dense);
     let mut bytes = 0;
     layout.header();
     let mut program = Program::new(options.seed, kernels.len(), options.stacks);

@@ -42,6 +42,11 @@ pub(crate) fn kernels() -> Vec<String> {
     elementwise().chain(products()).chain(reductions()).collect()
 }
 
+/// Names as short as those of a program's own kernels.
+pub(crate) fn short_kernels() -> Vec<String> {
+    (0..50).map(|at| format!("void k{at}<float>(int, float*)")).collect()
+}
+
 fn elementwise() -> impl Iterator<Item = String> {
     const FUNCTORS: [&str; 16] = [
         "AddFunctor",

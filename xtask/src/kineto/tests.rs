@@ -3,7 +3,7 @@
 use super::{Options, Summary, write};
 use serde_json::Value;
 
-const OPTIONS: Options = Options { size: 0, seed: 1, stacks: true };
+const OPTIONS: Options = Options { size: 0, seed: 1, stacks: true, dense: false };
 
 fn trace(options: &Options, steps: u64) -> (Vec<u8>, Summary) {
     let mut text = Vec::new();
@@ -42,6 +42,18 @@ fn counts_what_it_writes() {
         assert_eq!(of(&events, category).count() as u64, count, "{category}");
         assert!(count > 0, "{category}");
     }
+}
+
+#[test]
+fn a_dense_trace_has_the_same_calls_in_fewer_bytes() {
+    let (text, full) = trace(&Options { stacks: false, ..OPTIONS }, 70);
+    let (dense, made) = trace(&Options { stacks: false, dense: true, ..OPTIONS }, 70);
+    assert!(5 * dense.len() < 2 * text.len(), "{} of {}", dense.len(), text.len());
+    let of_cuda =
+        |summary: &Summary| [summary.counts.cuda_runtime, summary.counts.kernel, summary.counts.gpu_memcpy];
+    assert_eq!(of_cuda(&made), of_cuda(&full));
+    assert_eq!((made.counts.cpu_op, made.counts.ac2g), (0, 0));
+    assert_eq!(of(&events(&dense), "kernel").count() as u64, made.counts.kernel);
 }
 
 #[test]

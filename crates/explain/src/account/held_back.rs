@@ -13,7 +13,15 @@ use std::collections::BTreeMap;
 use trace::{Ns, StreamId, ThreadId};
 
 /// Cost of each root to a GPU while it was busy.
-pub(super) fn rows(blame: &Blame<'_>, timeline: &Timeline<'_>, waiting: &Waiting) -> (Vec<Row>, Vec<Row>) {
+pub(super) struct HeldRows {
+    /// Of operations that were ready.
+    pub ready: Vec<Row>,
+    /// Of calls that would have asked for more.
+    pub asking: Vec<Row>,
+}
+
+/// Cost of each root to a GPU while it was busy.
+pub(super) fn rows(blame: &Blame<'_>, timeline: &Timeline<'_>, waiting: &Waiting) -> HeldRows {
     let mut ready = Charges::default();
     for held in &waiting.held {
         if let Some((thread, root)) = root(blame, held) {
@@ -26,7 +34,7 @@ pub(super) fn rows(blame: &Blame<'_>, timeline: &Timeline<'_>, waiting: &Waiting
             blame.thread(&mut asking, &Path::of(thread), part);
         }
     }
-    (settle(ready.done(), blame.sites), settle(asking.done(), blame.sites))
+    HeldRows { ready: settle(ready.done(), blame.sites), asking: settle(asking.done(), blame.sites) }
 }
 
 /// The thread that asked for the operation that waited, and the root: its call.

@@ -56,12 +56,13 @@ use busy::OverTime;
 use by_cause::{by_cause, charged};
 use collectives::Collectives;
 use gaps::Timeline;
+use held_back::HeldRows;
 use lateness::Lateness;
 use outside::Outside;
 use sites::Sites;
 use steps::Cutting;
 use streams::Waiting;
-use trace::{Ns, ThreadId};
+use trace::{DeviceId, Ns, ThreadId};
 
 /// The smallest part of the GPUs' time that makes a root a finding by itself, and of their time with start-up: one in this many.
 /// Choices.
@@ -101,9 +102,8 @@ fn make(
     scope: &Scope,
     extent: Extent,
 ) -> (Accounts, Option<Steps>, Costs) {
-    let window = scope.window;
+    let (trace, window) = (facts.trace, scope.window);
     let (each, for_people) = (extent == Extent::Each, extent != Extent::Costs);
-    let trace = facts.trace;
     let activity = Activity::new(facts, parts);
     let spans = activity::spans(trace);
     let mut outside = Outside::new(facts, &activity, &spans);
@@ -118,48 +118,21 @@ fn make(
     let blame = Blame { lateness, ..blame };
     let timelines = gaps::timelines(trace, window, &collectives);
     let of_steps = found.and_then(|found| busiest(trace, trace.process_of_thread(found.thread)));
-    let cuts = |timeline: &Timeline<'_>| {
-        let found = found.filter(|_| of_steps == Some(timeline.device));
-        found.map_or(&[][..], |found| &found.steps)
-    };
-    let gpus = || {
-        timelines
-            .iter()
-            .map(|timeline| gpu(&blame, timeline, &collectives, cuts(timeline), each))
-            .collect::<Vec<_>>()
-    };
     let refused = Refusal::of(trace);
-    let of_streams = |timeline| {
-        let waiting = Waiting::of(facts, timeline, window);
-        let held_back = held_back::rows(&blame, timeline, &waiting);
-        (waiting, held_back)
-    };
-    let streams =
-        || timelines.iter().filter(|_| refused.is_none()).map(of_streams).unzip::<_, _, Vec<_>, Vec<_>>();
-    let chosen = spans.iter().map(|(first, last)| ((*first).max(window.0), (*last).min(window.1)));
-    let threads: Vec<_> =
-        trace.threads.ids().zip(chosen).filter(|(_, (first, last))| for_people && first < last).collect();
-    let of_these = |threads: &[(ThreadId, (Ns, Ns))]| {
-        threads.iter().map(|(thread, span)| thread::thread(&blame, *thread, *span)).collect::<Vec<_>>()
-    };
-    let (some, others) = threads.split_at(threads.len() / 2);
-    // None needs the others. On few processors, those that are short end first, and the threads take two to the end.
-    let (gpus, (waiting, held_back), threads) = std::thread::scope(|scope| {
-        let (gpus, streams, others) =
-            (scope.spawn(gpus), scope.spawn(streams), scope.spawn(|| of_these(others)));
-        let threads = of_these(some);
-        (join(gpus), join(streams), threads.into_iter().chain(join(others)))
-    });
-    let (threads, of_threads) = threads.unzip();
-    let mut charges =
-        Charges { parts: PartRoots { threads: of_threads, ..PartRoots::default() }, ..Charges::default() };
-    let mut held_back = waiting.iter().zip(held_back.into_iter().map(<[Vec<Row>; 2]>::from));
-    for (timeline, gpu) in timelines.iter().zip(gpus) {
-        let steps = charges.add(&blame, gpu, held_back.next(), for_people);
-        if of_steps == Some(timeline.device) {
-            charges.steps = Some((timeline, steps));
-        }
-    }
+    let cuts = |device| found.filter(|_| of_steps == Some(device)).map_or(&[][..], |found| &found.steps);
+    let gpu_of = |timeline: &Timeline<'_>| gpu(&blame, timeline, &collectives, cuts(timeline.device), each);
+    let known = if refused.is_none() { &timelines[..] } else { &[] };
+    let threads = if for_people { within(&spans, window) } else { Vec::new() };
+    let (gpus, (waiting, held_back), threads) = side_by_side(
+        || timelines.iter().map(gpu_of).collect::<Vec<_>>(),
+        || known.iter().map(|timeline| of_streams(&blame, timeline, window)).unzip::<_, _, Vec<_>, Vec<_>>(),
+        |(thread, span)| thread::thread(&blame, thread, span),
+        &threads,
+    );
+    let (threads, of_threads) = threads.into_iter().unzip();
+    let held = waiting.iter().zip(held_back);
+    let mut charges = Charges::of(&blame, (&timelines, of_steps), gpus, held, for_people);
+    charges.parts.threads = of_threads;
     for rest in scope.rest().into_iter().filter(|_| each && scope.is_steady) {
         for timeline in gaps::timelines(trace, rest, &collectives) {
             charges.idle.append(gpu(&blame, &timeline, &collectives, &[], true).idle);
@@ -172,9 +145,7 @@ fn make(
         parts.steps = roots;
         steps
     });
-    let gpu_ns = if refused.is_some() { 0 } else { gpus.iter().map(GpuAccount::working_ns).sum() };
-    let all: Ns = gpus.iter().map(|gpu| gpu.span_ns).sum();
-    let worth_ns = (gpu_ns / WORTH).max(all / WORTH_OF_ALL).max(1);
+    let (gpu_ns, worth_ns) = worth(&gpus, refused.is_some());
     let rows = if gpu_ns == 0 { Vec::new() } else { roots::united(rows) };
     let streams = waiting.into_iter().flat_map(|waiting| waiting.streams).collect();
     let is_known = for_people && refused.is_none();
@@ -184,6 +155,13 @@ fn make(
     let start_up = started.map(|started| start_up::of(&blame, &spans, started));
     let accounts = Accounts { refused, steady, start_up, gpus, threads, streams, ranks, idle };
     (accounts, steps, Costs { rows, gpu_ns, worth_ns, parts, window, sites })
+}
+
+/// The time that costs are shares of, and the least of it that makes a root a finding, ns.
+fn worth(gpus: &[GpuAccount], is_refused: bool) -> (Ns, Ns) {
+    let gpu_ns = if is_refused { 0 } else { gpus.iter().map(GpuAccount::working_ns).sum() };
+    let all: Ns = gpus.iter().map(|gpu| gpu.span_ns).sum();
+    (gpu_ns, (gpu_ns / WORTH).max(all / WORTH_OF_ALL).max(1))
 }
 
 /// Charges of the GPUs' times so far.
@@ -197,17 +175,35 @@ struct Charges<'a> {
     steps: Option<(&'a Timeline<'a>, Vec<Vec<Row>>)>,
 }
 
-impl Charges<'_> {
+impl<'a> Charges<'a> {
+    /// Charges of GPUs, each with what held it back if that is known. `of_steps` is the one that the steps are of.
+    fn of<'w>(
+        blame: &Blame<'_>,
+        (timelines, of_steps): (&'a [Timeline<'a>], Option<DeviceId>),
+        gpus: Vec<Gpu>,
+        mut held: impl Iterator<Item = (&'w Waiting, HeldRows)>,
+        for_people: bool,
+    ) -> Charges<'a> {
+        let mut charges = Charges::default();
+        for (timeline, gpu) in timelines.iter().zip(gpus) {
+            let steps = charges.add(blame, gpu, held.next(), for_people);
+            if of_steps == Some(timeline.device) {
+                charges.steps = Some((timeline, steps));
+            }
+        }
+        charges
+    }
+
     /// Adds a GPU, and what held it back: what waited although it was ready, and what the calls that ask cost. Returns the charges of
     /// its steps.
     fn add(
         &mut self,
         blame: &Blame<'_>,
         mut gpu: Gpu,
-        held: Option<(&Waiting, [Vec<Row>; 2])>,
+        held: Option<(&Waiting, HeldRows)>,
         for_people: bool,
     ) -> Vec<Vec<Row>> {
-        if let Some((waiting, [ready, asking])) = held {
+        if let Some((waiting, HeldRows { ready, asking })) = held {
             gpu.account.held_back = waiting.held_back(blame.facts.trace);
             gpu.account.held_back.extend(held_back::of_calls(&asking));
             gpu.account.held_back.sort_by_key(|held| (std::cmp::Reverse(held.part.ns), held.part.cause));
@@ -223,6 +219,38 @@ impl Charges<'_> {
         self.rows.extend(gpu.rows);
         gpu.steps
     }
+}
+
+/// The threads that have a time in a window, with it, of which `spans` are the times.
+fn within(spans: &[(Ns, Ns)], window: (Ns, Ns)) -> Vec<(ThreadId, (Ns, Ns))> {
+    let cut = |(first, last): &(Ns, Ns)| ((*first).max(window.0), (*last).min(window.1));
+    let of = spans.iter().enumerate().map(|(row, span)| (ThreadId::new(row), cut(span)));
+    of.filter(|(_, (first, last))| first < last).collect()
+}
+
+/// Waits of a GPU's operations, and their cost to it.
+fn of_streams(blame: &Blame<'_>, timeline: &Timeline<'_>, window: (Ns, Ns)) -> (Waiting, HeldRows) {
+    let waiting = Waiting::of(blame.facts, timeline, window);
+    let held_back = held_back::rows(blame, timeline, &waiting);
+    (waiting, held_back)
+}
+
+/// Runs what needs none of the others. On few processors, those that are short end first, and the items take two to the end.
+fn side_by_side<A: Send, B: Send, Item: Copy + Sync, C: Send>(
+    one: impl FnOnce() -> A + Send,
+    other: impl FnOnce() -> B + Send,
+    each: impl Fn(Item) -> C + Sync,
+    items: &[Item],
+) -> (A, B, Vec<C>) {
+    let (some, others) = items.split_at(items.len() / 2);
+    let of = |items: &[Item]| items.iter().map(|item| each(*item)).collect::<Vec<C>>();
+    std::thread::scope(|scope| {
+        let (one, other, others) = (scope.spawn(one), scope.spawn(other), scope.spawn(|| of(others)));
+        let mut some = of(some);
+        let (one, other) = (join(one), join(other));
+        some.extend(join(others));
+        (one, other, some)
+    })
 }
 
 fn join<T>(thread: std::thread::ScopedJoinHandle<'_, T>) -> T {

@@ -92,7 +92,7 @@ impl Sites {
         ask(activity, &mut naming, &mut samples);
         let mut building = Building { trace, naming, sites: shorts(trace), known: FxHashMap::default() };
         let mut of = FxHashMap::default();
-        let (mut moments, mut pauses, mut within) = (Vec::new(), Vec::new(), Vec::new());
+        let (mut pauses, mut within) = (Vec::new(), Vec::new());
         for (thread, samples) in trace.threads.ids().zip(&samples) {
             for (at, pause) in outside.pauses(thread).iter().enumerate() {
                 let around = [activity.call_before(thread, pause.start), pause.next];
@@ -107,33 +107,12 @@ impl Sites {
                     sample,
                 }));
                 of.insert((thread, pause.start), site);
-                moments.push((thread, pause.start + (pause.end - pause.start) / 2));
                 pauses.push((thread, at, around));
             }
         }
         building.weigh(within, &mut samples);
         building.lend();
-        // Ranges tell the places of those of which nothing else does.
-        let untold: Vec<usize> = (0..pauses.len())
-            .filter(|at| {
-                let (thread, pause, _) = pauses[*at];
-                let start = outside.pauses(thread)[pause].start;
-                of.get(&(thread, start)).is_some_and(|site| building.is_untold(*site))
-            })
-            .collect();
-        let moments: Vec<_> = untold.iter().map(|at| moments[*at]).collect();
-        marked(trace, &moments, |moment, marked| {
-            let (thread, at, around) = pauses[untold[moment]];
-            let start = outside.pauses(thread)[at].start;
-            if let Some(place) = marked.place {
-                let spot = building.naming.of_ranges(place);
-                of.insert((thread, start), building.between(thread, around, Some(spot)));
-            }
-            let range = marked.range.map(|range| trace.text(trace.ranges.name[range.index()]));
-            if range.is_some_and(sleeps) {
-                outside.set_blocked(thread, at);
-            }
-        });
+        building.mark(&pauses, outside, &mut of);
         let Building { mut naming, mut sites, .. } = building;
         for (thread, at, _) in pauses.iter().copied() {
             let pause = &outside.pauses(thread)[at];
@@ -374,6 +353,39 @@ impl Building<'_> {
             sites.push(Site { process, last, next, builds: 0, builder, is_short: false, spot, seen });
             (sites.len() - 1) as SiteId
         })
+    }
+
+    /// Ranges tell the places of those pauses of which nothing else does; each with its thread, number and the calls around. One in a
+    /// marked function that only sleeps becomes time blocked.
+    fn mark(
+        &mut self,
+        pauses: &[(ThreadId, usize, [CallId; 2])],
+        outside: &mut Outside,
+        of: &mut FxHashMap<(ThreadId, Ns), SiteId>,
+    ) {
+        let mut untold = pauses.to_vec();
+        untold.retain(|(thread, at, _)| {
+            let start = outside.pauses(*thread)[*at].start;
+            of.get(&(*thread, start)).is_some_and(|site| self.is_untold(*site))
+        });
+        let middle = |(thread, at, _): &(ThreadId, usize, [CallId; 2])| {
+            let pause = &outside.pauses(*thread)[*at];
+            (*thread, pause.start + (pause.end - pause.start) / 2)
+        };
+        let moments: Vec<_> = untold.iter().map(middle).collect();
+        let trace = self.trace;
+        marked(trace, &moments, |moment, marked| {
+            let (thread, at, around) = untold[moment];
+            let start = outside.pauses(thread)[at].start;
+            if let Some(place) = marked.place {
+                let spot = self.naming.of_ranges(place);
+                of.insert((thread, start), self.between(thread, around, Some(spot)));
+            }
+            let range = marked.range.map(|range| trace.text(trace.ranges.name[range.index()]));
+            if range.is_some_and(sleeps) {
+                outside.set_blocked(thread, at);
+            }
+        });
     }
 
     /// Gives each sample in a pause its weight, and adds it to its site.

@@ -4,14 +4,14 @@
 mod accounts;
 mod amount;
 mod findings;
-mod kept;
+mod record_kinds;
 mod sides;
 mod steps;
 
 pub use accounts::{AccountChange, GpuChange, Row, Subject, ThreadsChange};
 pub use amount::{Amount, Change};
 pub use findings::{FindingChange, FindingState};
-pub use kept::{Kept, Lack, Side, kept};
+pub use record_kinds::{Lack, RecordKind, Side, record_kinds};
 pub use sides::Run;
 pub use steps::StepsChange;
 
@@ -69,7 +69,7 @@ pub fn diff(before: &[Run], after: &[Run], limits: Limits<'_>) -> Diff {
     let sides = Sides { before, after };
     let wall = sides.change(Run::wall_ns);
     let lacks = sides::lacks(&sides);
-    let has_places = !lacks.iter().any(|lack| lack.what == Kept::Stacks);
+    let has_places = !lacks.iter().any(|lack| lack.what == RecordKind::Stacks);
     // What is a thousandth of the whole is small, even for a thread that lived shortly.
     let noise = wall.larger_ns() / 1000;
     let steps = steps::steps(&sides);

@@ -1,7 +1,7 @@
 //! Traces of both sides of a comparison.
 
 use super::amount::{Amount, Change};
-use super::kept::{Kept, Lack, Side};
+use super::record_kinds::{Lack, RecordKind, Side};
 use crate::Explanation;
 use crate::gate::Figures;
 use trace::Ns;
@@ -12,7 +12,7 @@ pub struct Run {
     /// Its explanation.
     pub explanation: Explanation,
     /// Kinds of records that it has.
-    pub kept: Vec<Kept>,
+    pub kept: Vec<RecordKind>,
     /// Figures that a gate judges; `None` if nothing is judged.
     pub figures: Option<Figures>,
 }
@@ -50,11 +50,12 @@ impl<'a> Sides<'a> {
 
 /// Kinds of records that no trace of one side has, and some trace of the other one.
 pub(super) fn lacks(sides: &Sides<'_>) -> Vec<Lack> {
-    let has = |run: &Run, kept: Kept| {
-        run.kept.contains(&kept) && (kept != Kept::IdleCauses || run.explanation.accounts.refused.is_none())
+    let has = |run: &Run, kept: RecordKind| {
+        run.kept.contains(&kept)
+            && (kept != RecordKind::IdleCauses || run.explanation.accounts.refused.is_none())
     };
     let mut lacks = Vec::new();
-    for what in Kept::ALL.iter().copied() {
+    for what in RecordKind::ALL.iter().copied() {
         let [before, after] = [sides.before, sides.after].map(|runs| runs.iter().any(|run| has(run, what)));
         match (before, after) {
             (true, false) => lacks.push(Lack { side: Side::After, what }),

@@ -5,7 +5,7 @@ pub(crate) mod call_tree;
 mod calls;
 mod copied;
 mod copies;
-mod first;
+mod first_uses;
 mod gpu;
 pub(crate) mod index;
 mod indexes;

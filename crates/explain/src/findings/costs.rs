@@ -118,30 +118,15 @@ impl<'a> Roots<'a> {
         let cause = all.root.cause;
         let evidence = About::of(cause).evidence_in(&self.facts.trace.meta.source);
         let Statement { because, why, fixes } = About::of(cause).of_account(evidence);
-        let spot = |row: &Row| match row.root.culprit {
-            Culprit::Spot(_, spot) => Some(spot),
-            _ => None,
-        };
-        let is_one_place = spot(rows[0]).is_some() && rows.iter().all(|row| spot(row) == spot(rows[0]));
-        // Rows of several places may have several chains: then none is shown, and of a lock's holders the one of most time.
-        let root = |row: &Row| row.chain.first().map(|link| link.thread);
-        let is_of_lock = matches!(cause, Cause::Gil | Cause::Lock) && is_chained(&all);
-        let held = rows.iter().filter(|row| is_chained(row));
-        let mut holders: Vec<ThreadId> = held.filter_map(|row| root(row)).collect();
-        holders.sort_unstable();
-        holders.dedup();
-        if !is_one_place && !rows.iter().all(|row| root(row) == root(rows[0])) {
-            all.chained = 0;
-        }
-        let is_held = is_of_lock || is_chained(&all);
+        let is_one_place = is_one_place(&rows);
+        let chained = Chained::of(&rows, &mut all, is_one_place);
         let mut waiters = all.waiters.clone();
         waiters.sort_by_key(|(thread, ns)| (std::cmp::Reverse(*ns), *thread));
         let span: Ns = waiters.iter().map(|(thread, _)| self.facts.chosen_span(*thread)).sum();
         let Sampled { places, tree, mark } = self.places(&rows, parts);
         let call = rows.iter().find_map(|row| self.call(row.root.culprit)).unwrap_or_default();
         let waiter = waiters.first().map_or(ThreadId::NONE, |(thread, _)| *thread);
-        let waiting = |places| self.party(waiter, waiters.len(), if is_held { "" } else { call }, places);
-        let holder = rows[0].chain.first().or(all.chain.first()).filter(|_| is_held);
+        let called = if chained.is_held { "" } else { call };
         let mut fixes = of_memory(&fixes, call);
         fixes.retain(|fix| *fix != FOREACH || mark.is_some_and(Mark::is_of_one_tensor));
         let mut finding = Finding {
@@ -157,21 +142,15 @@ impl<'a> Roots<'a> {
             count: all.count,
             pauses: self.pauses(&all),
             max_ns: all.longest[0].0,
-            threads: waiters
-                .iter()
-                .map(|(thread, _)| self.waiter(*thread, &waiting(Vec::new()).call))
-                .collect(),
-            waiter: waiting(Vec::new()),
-            holder: holder.map(|link| self.party(link.thread, holders.len(), call, places.clone())),
+            threads: waiters.iter().map(|(thread, _)| self.waiter(*thread, called)).collect(),
+            waiter: self.party(waiter, waiters.len(), called, Vec::new()),
+            holder: chained.holder.map(|thread| self.party(thread, chained.holders, call, places.clone())),
             or: Vec::new(),
             evidence,
-            confidence: match evidence {
-                Evidence::Lock | Evidence::Record => Confidence::Certain,
-                Evidence::Sample | Evidence::Timing => Confidence::Likely,
-            },
+            confidence: confidence(evidence),
             because,
             why,
-            places: if is_held { Vec::new() } else { places },
+            places: if chained.is_held { Vec::new() } else { places },
             work: mark.map(Mark::title).unwrap_or_default(),
             inner: match self.loads_in_children(cause, waiter) {
                 Some(place) => vec![place.clone()],
@@ -432,6 +411,52 @@ fn is_chained(row: &Row) -> bool {
 
 fn example((ns, start): &(Ns, Ns)) -> Example {
     Example { start_ns: *start, duration_ns: *ns }
+}
+
+/// Confidence that a root is right by its evidence.
+fn confidence(evidence: Evidence) -> Confidence {
+    match evidence {
+        Evidence::Lock | Evidence::Record => Confidence::Certain,
+        Evidence::Sample | Evidence::Timing => Confidence::Likely,
+    }
+}
+
+/// Whether rows have one place, in whatever processes.
+fn is_one_place(rows: &[&Row]) -> bool {
+    let spot = |row: &Row| match row.root.culprit {
+        Culprit::Spot(_, spot) => Some(spot),
+        _ => None,
+    };
+    spot(rows[0]).is_some() && rows.iter().all(|row| spot(row) == spot(rows[0]))
+}
+
+/// Threads that are waited for at the root of a finding.
+struct Chained {
+    /// Whether waits lead to the root, or a lock's holder is it.
+    is_held: bool,
+    /// The thread that does what others wait for, if they wait.
+    holder: Option<ThreadId>,
+    /// How many threads hold.
+    holders: usize,
+}
+
+impl Chained {
+    /// Roots of rows, the one of most time first, which `all` unites. Rows of several places may have several chains: then none is
+    /// shown, and of a lock's holders the one of most time.
+    fn of(rows: &[&Row], all: &mut Row, is_one_place: bool) -> Chained {
+        let root = |row: &Row| row.chain.first().map(|link| link.thread);
+        let is_of_lock = matches!(all.root.cause, Cause::Gil | Cause::Lock) && is_chained(all);
+        let held = rows.iter().filter(|row| is_chained(row));
+        let mut holders: Vec<ThreadId> = held.filter_map(|row| root(row)).collect();
+        holders.sort_unstable();
+        holders.dedup();
+        if !is_one_place && !rows.iter().all(|row| root(row) == root(rows[0])) {
+            all.chained = 0;
+        }
+        let is_held = is_of_lock || is_chained(all);
+        let holder = root(rows[0]).or(root(all)).filter(|_| is_held);
+        Chained { is_held, holder, holders: holders.len() }
+    }
 }
 
 /// Whether a root outside slow calls is a finding: nobody can act on the program's start, on what is not recorded, or on the

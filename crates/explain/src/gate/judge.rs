@@ -3,7 +3,7 @@
 use super::figures::{Figures, Measured, Shares, Site, Sum, Unit};
 use super::grown::{grown, mean};
 use super::{Counted, CountedSteps, Doubt, Gate, GateState, GateUnit, Judgement, Kind, Level, Red};
-use crate::diff::{Amount, Change, Kept, Lack};
+use crate::diff::{Amount, Change, Lack, RecordKind};
 use crate::{Cause, Explanation};
 use std::collections::BTreeSet;
 use trace::Ns;
@@ -48,7 +48,8 @@ pub(crate) fn gate(before: &[&Figures], after: &[&Figures], lacks: &[Lack], alik
     let side = |side: &[&Figures]| -> Vec<Measured> {
         side.iter().map(|figures| figures.measured(by_step).clone()).collect()
     };
-    let lacks_ops = lacks.iter().any(|lack| matches!(lack.what, Kept::Operations | Kept::IdleCauses));
+    let lacks_ops =
+        lacks.iter().any(|lack| matches!(lack.what, RecordKind::Operations | RecordKind::IdleCauses));
     let sides = Sides {
         by_step,
         other_steps: !by_step && all().any(|figures| figures.unit().is_some()),

@@ -8,7 +8,7 @@ use super::event::{Category, Detail, Flow, Slice, Value};
 use super::names::Names;
 use super::samples::Samples;
 use super::viewer::{Counter, Lane, View};
-use super::who::{Group, What};
+use super::who::{Group, Owner};
 use serde_json::json;
 use std::io::{self, Write};
 use trace::{Ns, ThreadState};
@@ -155,7 +155,7 @@ impl<W: Write> View for Chrome<W> {
     fn lane(&mut self, lane: &Lane<'_>) -> io::Result<()> {
         (self.pid, self.tid) = (lane.group.pid, lane.tid);
         let name = match (lane.track.what, lane.track.name.as_str()) {
-            (What::Thread(_), "") => format!("thread {}", lane.track.tid),
+            (Owner::Thread(_), "") => format!("thread {}", lane.track.tid),
             (_, name) => name.to_owned(),
         };
         let name = if lane.number == 0 { name } else { format!("{name} ({})", lane.number + 1) };

@@ -26,7 +26,7 @@ use std::io::{self, BufWriter, Write};
 use timeline::Timeline;
 use trace::{CopyKind, DeviceId};
 use viewer::{Counter, View};
-use who::{What, Who};
+use who::{Owner, Who};
 
 /// Writes a trace in Perfetto's format: a `Trace` message of packets, one sequence of packets per track.
 ///
@@ -76,7 +76,7 @@ fn draw_counters(
 ) -> io::Result<()> {
     let trace = export.trace;
     for (rank, track) in who.tracks.iter().enumerate() {
-        let What::Stream(stream) = track.what else { continue };
+        let Owner::Stream(stream) = track.what else { continue };
         let Some(points) = counters::pending(trace, timeline, stream) else { continue };
         if points.values.is_empty() {
             continue;
@@ -106,7 +106,7 @@ fn group_of(trace: &trace::Trace, who: &Who, device: DeviceId) -> Option<usize> 
     match device.some() {
         Some(_) => who.groups.iter().position(|group| group.device == Some(device)),
         None => who.tracks.iter().find_map(|track| match track.what {
-            What::Stream(stream) if trace.device_of_stream(stream).is_none() => Some(track.group),
+            Owner::Stream(stream) if trace.device_of_stream(stream).is_none() => Some(track.group),
             _ => None,
         }),
     }

@@ -11,7 +11,7 @@ use super::names::{Name, Names};
 use super::proto::{Message, intern};
 use super::samples::Samples;
 use super::viewer::{Counter, Lane, View};
-use super::who::{Group, What};
+use super::who::{Group, Owner};
 use std::io::{self, Write};
 use trace::Ns;
 
@@ -322,7 +322,7 @@ impl<W: Write> View for Perfetto<W> {
         self.descriptor(|track| {
             track.uint(field::track::UUID, uuid);
             match (lane.track.what, lane.number) {
-                (What::Thread(_), 0) => {
+                (Owner::Thread(_), 0) => {
                     track.uint(field::track::PARENT, group);
                     track.message(field::track::THREAD, |thread| {
                         thread.int(field::thread::PID, lane.group.pid);
@@ -332,19 +332,19 @@ impl<W: Write> View for Perfetto<W> {
                         }
                     });
                 }
-                (What::Thread(_) | What::States(_), _) => {
-                    let states = matches!(lane.track.what, What::States(_));
+                (Owner::Thread(_) | Owner::States(_), _) => {
+                    let states = matches!(lane.track.what, Owner::States(_));
                     track.uint(field::track::PARENT, thread);
                     track.text(field::track::NAME, if states { "state" } else { "overlapping" });
                 }
-                (What::Engine(..) | What::Stream(_), _) => {
+                (Owner::Engine(..) | Owner::Stream(_), _) => {
                     track.uint(field::track::PARENT, group);
                     track.text(field::track::NAME, &lane.track.name);
                     track.int(field::track::SIBLING_RANK, 2 * lane.rank as i64);
                 }
             }
         })?;
-        if matches!((lane.track.what, lane.number), (What::Thread(_), 0)) {
+        if matches!((lane.track.what, lane.number), (Owner::Thread(_), 0)) {
             self.thread_uuid = uuid;
         }
         self.begin_sequence(uuid)

@@ -1,6 +1,6 @@
 //! Places where threads were at moments, with the numbers that viewers show for the threads.
 
-use super::who::{What, Who};
+use super::who::{Owner, Who};
 use trace::{FrameId, SampleId, StackId, ThreadId, Trace};
 
 /// The samples of a trace.
@@ -17,7 +17,7 @@ impl<'a> Samples<'a> {
     pub fn new(trace: &'a Trace, who: &Who) -> Samples<'a> {
         let mut shown = vec![(0, 0); trace.threads.len() + 1];
         for track in &who.tracks {
-            if let What::Thread(thread) = track.what {
+            if let Owner::Thread(thread) = track.what {
                 shown[row(trace, thread)] = (who.groups[track.group].pid, track.tid);
             }
         }

@@ -7,7 +7,7 @@ use super::names::{Name, Names};
 use super::states::States;
 use super::viewer::{Lane, View};
 use super::waits::Waits;
-use super::who::{Track, What, Who};
+use super::who::{Owner, Track, Who};
 use crate::{Export, Meter};
 use explain::{Cause, Engine, Loss};
 use rustc_hash::FxHashMap;
@@ -107,7 +107,7 @@ impl<'a> Timeline<'a> {
     /// The number of operations on the tracks of engines.
     pub fn on_engines(&self, who: &Who) -> usize {
         let count = |track: &Track| match track.what {
-            What::Engine(device, engine) => self.ops_by_engine.of(engine_row(device, engine)).count(),
+            Owner::Engine(device, engine) => self.ops_by_engine.of(engine_row(device, engine)).count(),
             _ => 0,
         };
         who.tracks.iter().map(count).sum()
@@ -177,22 +177,22 @@ impl<'a> Timeline<'a> {
     }
 
     /// A track's events by start; of events that start together, the longer and outer first.
-    fn events(&self, what: What) -> Vec<At> {
+    fn events(&self, what: Owner) -> Vec<At> {
         let trace = self.trace();
         let mut events = Vec::new();
         match what {
-            What::Stream(stream) => {
+            Owner::Stream(stream) => {
                 let rows = self.ops_by_stream.of_some(stream.some().map(|stream| stream.index()));
                 let ops = &trace.ops;
                 events.extend(rows.map(|at| (ops.start[at], Reverse(ops.end[at]), Event::Op(OpId::new(at)))));
             }
-            What::Engine(device, engine) => {
+            Owner::Engine(device, engine) => {
                 let rows = self.ops_by_engine.of(engine_row(device, engine));
                 let ops = &trace.ops;
                 events
                     .extend(rows.map(|at| (ops.start[at], Reverse(ops.end[at]), Event::Work(OpId::new(at)))));
             }
-            What::Thread(thread) => {
+            Owner::Thread(thread) => {
                 let thread = thread.some().map(|thread| thread.index());
                 let (ranges, calls, losses) = (&trace.ranges, &trace.calls, self.export.losses);
                 let range = |at| (ranges.start[at], Reverse(ranges.end[at]), Event::Range(RangeId::new(at)));
@@ -209,7 +209,7 @@ impl<'a> Timeline<'a> {
                 events.extend(self.waits.of_thread(thread).map(wait));
                 events.extend(self.waits.marks_of_thread(thread).map(mark));
             }
-            What::States(thread) => {
+            Owner::States(thread) => {
                 let rows = self.states.of_threads.of_some(thread.some().map(|thread| thread.index()));
                 let states = &trace.states;
                 let state = |at| (states.start[at], Reverse(states.end[at]), Event::State(StateId::new(at)));
@@ -474,7 +474,7 @@ fn engine_row(device: DeviceId, engine: Engine) -> usize {
 fn labels(trace: &Trace, who: &Who) -> Vec<String> {
     let several = trace.processes.len() > 1;
     let threads =
-        who.tracks.iter().filter(|track| matches!(track.what, What::Thread(thread) if thread.is_some()));
+        who.tracks.iter().filter(|track| matches!(track.what, Owner::Thread(thread) if thread.is_some()));
     let label = |track: &Track| {
         let process = if several { format!(" of {}", who.groups[track.group].pid) } else { String::new() };
         format!("{} {}{process}", if track.name.is_empty() { "thread" } else { &track.name }, track.tid)

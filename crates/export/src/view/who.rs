@@ -27,12 +27,12 @@ pub(crate) struct Track {
     pub tid: i64,
     /// Its name; empty for a thread without a name in the trace.
     pub name: String,
-    pub what: What,
+    pub what: Owner,
 }
 
 /// The owner of a track's events; `NONE` for events without a thread or stream.
 #[derive(Clone, Copy, PartialEq, Eq)]
-pub(crate) enum What {
+pub(crate) enum Owner {
     Thread(ThreadId),
     /// Activity of the thread before it, as the scheduler saw it.
     States(ThreadId),
@@ -97,10 +97,10 @@ impl Who {
             "" => format!("thread {tid} state"),
             name => format!("{name} state"),
         };
-        self.tracks.push(Track { group, tid, name, what: What::Thread(thread) });
+        self.tracks.push(Track { group, tid, name, what: Owner::Thread(thread) });
         if observed {
             let tid = self.number_in(group, MADE_UP);
-            self.tracks.push(Track { group, tid, name: states, what: What::States(thread) });
+            self.tracks.push(Track { group, tid, name: states, what: Owner::States(thread) });
         }
     }
 
@@ -131,11 +131,11 @@ impl Who {
         for id in trace.streams.ids() {
             let device = trace.device_of_stream(id).some();
             let group = device.map_or_else(|| unknown(self), |device| groups[device.index()]);
-            self.add_stream(group, &beside.stream_name(trace, id), What::Stream(id));
+            self.add_stream(group, &beside.stream_name(trace, id), Owner::Stream(id));
         }
         if trace.ops.stream.contains(&StreamId::NONE) {
             let group = unknown(self);
-            self.add_stream(group, "no stream", What::Stream(StreamId::NONE));
+            self.add_stream(group, "no stream", Owner::Stream(StreamId::NONE));
         }
     }
 
@@ -149,12 +149,12 @@ impl Who {
                     Engine::CopyOut => "engine: copies out",
                     Engine::Other => "engine: other copies",
                 };
-                self.add_stream(*group, name, What::Engine(DeviceId::new(device), engine));
+                self.add_stream(*group, name, Owner::Engine(DeviceId::new(device), engine));
             }
         }
     }
 
-    fn add_stream(&mut self, group: usize, name: &str, what: What) {
+    fn add_stream(&mut self, group: usize, name: &str, what: Owner) {
         let tid = self.number_in(group, MADE_UP);
         self.tracks.push(Track { group, tid, name: name.to_owned(), what });
     }

@@ -81,7 +81,7 @@ fn read(path: &Path, options: &Options, counts: bool) -> Result<Run, Failure> {
         return Err(Failure::of(path, why));
     }
     let figures = counts.then(|| Figures::of(&trace, &explanation, &losses));
-    Ok(Run { kept: explain::diff::kept(&trace), explanation, figures })
+    Ok(Run { kept: explain::diff::record_kinds(&trace), explanation, figures })
 }
 
 /// Prints the reasons of gates that are exceeded, and why others are inconclusive, on standard error; returns whether one is

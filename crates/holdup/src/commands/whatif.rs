@@ -8,7 +8,7 @@ use crate::output::{self, Color};
 use crate::progress::Bar;
 use crate::readers::Readers;
 use crate::save::{self, Target};
-use replay::show::{self, Asked};
+use replay::show::{self, Forecast};
 use replay::{Bare, Change, FIXES, Faster, Fit, MOST_ERROR, Prediction, Predictor, Removed};
 use report::{Page, document, units};
 use std::process::ExitCode;
@@ -52,7 +52,7 @@ pub fn run(arguments: &Whatif, color: Color) -> Result<ExitCode, Failure> {
     drop(replayed);
     let predictor = Predictor::of(&trace, bare, &fit, &progress).within(ranges).reusing(recovered);
     let asked = match wanted.is_empty() {
-        true => predictor.search().map_err(refused)?.into_iter().map(Asked::found).collect(),
+        true => predictor.search().map_err(refused)?.into_iter().map(Forecast::found).collect(),
         false => asked(&predictor, wanted, arguments)?,
     };
     let name = input::name(&arguments.trace);
@@ -144,7 +144,7 @@ fn asked<'a>(
     predictor: &Predictor<'_>,
     wanted: Vec<Vec<Change<'a>>>,
     arguments: &Whatif,
-) -> Result<Vec<Asked<'a>>, Failure> {
+) -> Result<Vec<Forecast<'a>>, Failure> {
     let predictions =
         predictor.predict_each(&wanted).map_err(|error| Failure::of(&arguments.trace, error))?;
     let one = |(changes, prediction): (Vec<Change<'a>>, Option<Prediction>)| {
@@ -157,7 +157,7 @@ fn asked<'a>(
         };
         let nothing = || Failure::of(&arguments.trace, format!("{}: {why}", names()));
         let prediction = prediction.ok_or_else(nothing)?;
-        Ok(Asked { prediction, changes })
+        Ok(Forecast { prediction, changes })
     };
     wanted.into_iter().zip(predictions).map(one).collect()
 }

@@ -10,7 +10,8 @@ use crate::cupti;
 use rayon::prelude::*;
 use rustc_hash::FxHashMap;
 use spool::{
-    Chunk, Copy, Fill, Graph, Home, Kept, Kernel, Kind, Operation, Plain, Record, Reference, Step, Watched,
+    Chunk, Copy, Fill, Graph, Home, Kernel, Kind, Operation, Plain, Record, RecordKind, Reference, Step,
+    Watched,
 };
 use std::mem::take;
 use trace::{Op, OpKind, Ops, StreamId};
@@ -51,7 +52,11 @@ impl<'a> Survey<'a> {
             Some(Step::Plain(Plain::ApiCall)) => self.has_calls = true,
             // The second look counts what nobody reads.
             Some(
-                Step::Plain(_) | Step::CallMade(_) | Step::Operation(_) | Step::Kept(_) | Step::Watched(_),
+                Step::Plain(_)
+                | Step::CallMade(_)
+                | Step::Operation(_)
+                | Step::RecordKind(_)
+                | Step::Watched(_),
             )
             | None => {}
         }
@@ -80,7 +85,7 @@ enum Rest<'a> {
     /// The first operation of a graph: CUPTI's number.
     Graph(u32),
     Plain(Plain, Record<'a>),
-    Kept(Kept, Record<'a>),
+    RecordKind(RecordKind, Record<'a>),
     Watched(Watched, Record<'a>),
 }
 
@@ -122,7 +127,7 @@ impl<'a> Decoder<'a, '_> {
                 self.operation(kind, &record)?;
             }
             Step::Plain(kind) => self.decoded.rest.push(Rest::Plain(kind, record)),
-            Step::Kept(kind) => self.decoded.rest.push(Rest::Kept(kind, record)),
+            Step::RecordKind(kind) => self.decoded.rest.push(Rest::RecordKind(kind, record)),
             Step::Watched(kind) => self.decoded.rest.push(Rest::Watched(kind, record)),
         }
         Some(())
@@ -316,7 +321,7 @@ impl Process<'_, '_> {
                     Some(())
                 }
                 Rest::Plain(kind, record) => self.plain(kind, tid, &record),
-                Rest::Kept(kind, record) => self.keep(kind, tid, &record),
+                Rest::RecordKind(kind, record) => self.keep(kind, tid, &record),
                 Rest::Watched(kind, record) => self.watched(kind, &record),
             };
             unread.short += u64::from(read.is_none());

@@ -41,7 +41,7 @@ struct Thread {
 pub(super) fn infer(calls: &mut [PrintedCall]) -> Vec<usize> {
     let mut order: Vec<usize> = (0..calls.len()).collect();
     order.sort_by_key(|at| calls[*at].start);
-    let mut known = Known::default();
+    let mut known = ThreadsSoFar::default();
     let mut threads = vec![0; calls.len()];
     for at in order {
         let call = &mut calls[at];
@@ -55,7 +55,7 @@ pub(super) fn infer(calls: &mut [PrintedCall]) -> Vec<usize> {
 }
 
 #[derive(Default)]
-struct Known {
+struct ThreadsSoFar {
     threads: Vec<Thread>,
     /// Ends of the threads' last calls.
     ends: BTreeSet<(Ns, usize)>,
@@ -65,7 +65,7 @@ struct Known {
     half: Ns,
 }
 
-impl Known {
+impl ThreadsSoFar {
     /// The thread whose last runtime call contains this call.
     fn around(&mut self, call: &mut PrintedCall) -> Option<usize> {
         let reach = call.end.saturating_sub(call.start_half).saturating_sub(call.duration_half);

@@ -1,6 +1,6 @@
 //! The rows of GPUs: when each worked, on what, and why it was idle in between.
 
-use super::labels::{Labels, Look};
+use super::labels::{BoxStyle, Labels};
 use super::lanes::{Builder, Kind, Lane, Row, Window, one};
 use super::levels::Block;
 use explain::{Accounts, IdleReason};
@@ -114,11 +114,11 @@ fn set_of(running: [u32; 3]) -> u8 {
 }
 
 /// Work that overlaps looks like the kind that a GPU is bought for.
-fn look(set: u8) -> Look {
+fn look(set: u8) -> BoxStyle {
     match set {
-        set if set & COMPUTE != 0 => Look::Kernel,
-        set if set & COMMUNICATION != 0 => Look::Communication,
-        _ => Look::Copy,
+        set if set & COMPUTE != 0 => BoxStyle::Kernel,
+        set if set & COMMUNICATION != 0 => BoxStyle::Communication,
+        _ => BoxStyle::Copy,
     }
 }
 

@@ -12,7 +12,7 @@ const MOST_TEXT: usize = 4 << 20;
 /// The look of a box: its color and pattern in the page.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Serialize)]
 #[serde(rename_all = "kebab-case")]
-pub(crate) enum Look {
+pub(crate) enum BoxStyle {
     Launch,
     Copy,
     /// A copy from or to pageable memory.
@@ -42,18 +42,18 @@ pub(crate) enum Look {
     IdleUnknown,
 }
 
-impl Look {
+impl BoxStyle {
     /// The look of idle time.
-    pub fn idle(family: Family) -> Look {
+    pub fn idle(family: Family) -> BoxStyle {
         match family {
-            Family::Lock => Look::IdleLock,
-            Family::Memory => Look::IdleMemory,
-            Family::Sync => Look::IdleSync,
-            Family::Setup => Look::IdleSetup,
-            Family::Host => Look::IdleHost,
-            Family::Calls => Look::IdleCalls,
-            Family::Asleep => Look::IdleAsleep,
-            Family::Unknown => Look::IdleUnknown,
+            Family::Lock => BoxStyle::IdleLock,
+            Family::Memory => BoxStyle::IdleMemory,
+            Family::Sync => BoxStyle::IdleSync,
+            Family::Setup => BoxStyle::IdleSetup,
+            Family::Host => BoxStyle::IdleHost,
+            Family::Calls => BoxStyle::IdleCalls,
+            Family::Asleep => BoxStyle::IdleAsleep,
+            Family::Unknown => BoxStyle::IdleUnknown,
         }
     }
 }
@@ -64,7 +64,7 @@ pub(crate) struct Label {
     #[serde(rename = "t")]
     pub text: String,
     #[serde(rename = "l")]
-    pub look: Look,
+    pub look: BoxStyle,
     #[serde(rename = "f", skip_serializing_if = "Option::is_none")]
     pub finding: Option<u32>,
     #[serde(rename = "r", skip_serializing_if = "Option::is_none")]
@@ -78,7 +78,7 @@ pub(crate) struct Label {
 }
 
 impl Label {
-    fn of(text: String, look: Look) -> Label {
+    fn of(text: String, look: BoxStyle) -> Label {
         Label { text, look, finding: None, row: None, chain: Vec::new(), count: 0 }
     }
 }
@@ -113,7 +113,7 @@ pub(crate) struct Labels<'a> {
     all: Vec<Label>,
     by_label: FxHashMap<Label, u32>,
     calls: FxHashMap<(Sym, Api, Moved), u32>,
-    ops: FxHashMap<(Sym, Look, Moved), u32>,
+    ops: FxHashMap<(Sym, BoxStyle, Moved), u32>,
     ranges: FxHashMap<Sym, u32>,
     text: usize,
     /// Number of labels for which there was no room.
@@ -140,15 +140,15 @@ impl<'a> Labels<'a> {
         }
         let text = self.trace.text(name);
         let look = match explain::classify(text) {
-            _ if api == Api::Os => Look::Other,
-            Class::Launch => Look::Launch,
-            Class::Copy { .. } if moved.is_pageable() => Look::Pageable,
-            Class::Copy { .. } => Look::Copy,
-            Class::Fill => Look::Fill,
-            Class::Sync => Look::Sync,
-            Class::Allocate | Class::Release => Look::Memory,
-            Class::Load | Class::Create => Look::Setup,
-            Class::Query | Class::Os | Class::Other => Look::Other,
+            _ if api == Api::Os => BoxStyle::Other,
+            Class::Launch => BoxStyle::Launch,
+            Class::Copy { .. } if moved.is_pageable() => BoxStyle::Pageable,
+            Class::Copy { .. } => BoxStyle::Copy,
+            Class::Fill => BoxStyle::Fill,
+            Class::Sync => BoxStyle::Sync,
+            Class::Allocate | Class::Release => BoxStyle::Memory,
+            Class::Load | Class::Create => BoxStyle::Setup,
+            Class::Query | Class::Os | Class::Other => BoxStyle::Other,
         };
         let label = self.add(named(text, &moved.text()), look);
         self.calls.insert((name, api, moved), label);
@@ -156,19 +156,19 @@ impl<'a> Labels<'a> {
     }
 
     /// A GPU operation; `look` is that of a kernel, copy or fill.
-    pub fn op(&mut self, name: Sym, look: Look, moved: Moved) -> u32 {
-        let look = if look == Look::Copy && moved.is_pageable() { Look::Pageable } else { look };
+    pub fn op(&mut self, name: Sym, look: BoxStyle, moved: Moved) -> u32 {
+        let look = if look == BoxStyle::Copy && moved.is_pageable() { BoxStyle::Pageable } else { look };
         if let Some(label) = self.ops.get(&(name, look, moved)) {
             return *label;
         }
         let key = (name, look, moved);
         let look = match look {
-            Look::Kernel if explain::communicates(self.trace.text(name)) => Look::Communication,
+            BoxStyle::Kernel if explain::communicates(self.trace.text(name)) => BoxStyle::Communication,
             look => look,
         };
         let text = match (look, self.trace.text(name)) {
-            (Look::Copy | Look::Pageable, _) => named("copy", &moved.text()),
-            (Look::Fill, _) => named("fill", &moved.text()),
+            (BoxStyle::Copy | BoxStyle::Pageable, _) => named("copy", &moved.text()),
+            (BoxStyle::Fill, _) => named("fill", &moved.text()),
             (_, "") => String::from("unnamed kernel"),
             (_, name) => name.to_owned(),
         };
@@ -181,7 +181,7 @@ impl<'a> Labels<'a> {
         if let Some(label) = self.ranges.get(&name) {
             return *label;
         }
-        let label = self.add(self.trace.text(name).to_owned(), Look::Range);
+        let label = self.add(self.trace.text(name).to_owned(), BoxStyle::Range);
         self.ranges.insert(name, label);
         label
     }
@@ -189,27 +189,27 @@ impl<'a> Labels<'a> {
     /// Time that a finding counts; `row` is the row that was waited for.
     pub fn lost(&mut self, cause: Cause, text: String, finding: Option<u32>, row: Option<u32>) -> u32 {
         let look = match About::of(cause).nature {
-            Nature::Asked => Look::Waited,
-            Nature::Lost | Nature::Unknown => Look::Lost,
+            Nature::Asked => BoxStyle::Waited,
+            Nature::Lost | Nature::Unknown => BoxStyle::Lost,
         };
         self.intern(Label { finding, row, ..Label::of(text, look) })
     }
 
     /// Time in which a GPU did these kinds of work.
-    pub fn busy(&mut self, text: &str, look: Look) -> u32 {
+    pub fn busy(&mut self, text: &str, look: BoxStyle) -> u32 {
         self.add(text.to_owned(), look)
     }
 
     /// Time in which a GPU was idle because of a cause; `chain` are the rows of the threads that led to it.
     pub fn idle(&mut self, cause: Cause, text: String, chain: Vec<u32>) -> u32 {
-        self.intern(Label { chain, ..Label::of(text, Look::idle(About::of(cause).family)) })
+        self.intern(Label { chain, ..Label::of(text, BoxStyle::idle(About::of(cause).family)) })
     }
 
     pub fn all(self) -> Vec<Label> {
         self.all
     }
 
-    fn add(&mut self, text: String, look: Look) -> u32 {
+    fn add(&mut self, text: String, look: BoxStyle) -> u32 {
         self.intern(Label::of(text, look))
     }
 

@@ -1,6 +1,6 @@
 //! The steps that a program repeats, as a strip above the timeline: each step's time and what it went into.
 
-use super::labels::Look;
+use super::labels::BoxStyle;
 use super::lanes::Window;
 use crate::html::shown;
 use explain::{About, AccountPart, Cause, Explanation, OneStep, SlowStep, Steps};
@@ -30,7 +30,7 @@ pub(crate) struct Strip {
     /// Empty if they have none.
     names: Vec<String>,
     /// The causes, and what they look like.
-    causes: Vec<(&'static str, Look)>,
+    causes: Vec<(&'static str, BoxStyle)>,
     /// Of each step, causes (by index) and times by turns. Empty if they are not known.
     idle: Vec<Vec<u64>>,
     /// The median step.
@@ -76,13 +76,13 @@ type Placed<'s> = (&'s OneStep, (u64, u64));
 #[derive(Default)]
 struct Causes {
     known: FxHashMap<Cause, u64>,
-    all: Vec<(&'static str, Look)>,
+    all: Vec<(&'static str, BoxStyle)>,
 }
 
 impl Causes {
     fn number(&mut self, cause: Cause) -> u64 {
         *self.known.entry(cause).or_insert_with(|| {
-            self.all.push((cause.id(), Look::idle(About::of(cause).family)));
+            self.all.push((cause.id(), BoxStyle::idle(About::of(cause).family)));
             self.all.len() as u64 - 1
         })
     }
@@ -237,7 +237,7 @@ mod tests {
         assert_eq!((&*strip.title, &*strip.of), ("5 steps (step #)", "GPU 3"));
         assert_eq!(strip.starts, [0, 100, 200, 300, 400]);
         assert_eq!((&strip.takes[3..], &strip.busy[3..]), (&[100, 300][..], &[60, 60][..]));
-        assert_eq!(strip.causes, [("host-code", Look::IdleHost)]);
+        assert_eq!(strip.causes, [("host-code", BoxStyle::IdleHost)]);
         assert_eq!((&strip.idle[0], &strip.idle[4]), (&vec![0, 40], &vec![0, 240]));
         assert_eq!(strip.names[1], "</script> 1\\u{202e}");
         let [Slow { at: 4, more }] = &strip.slow[..] else { panic!("one slow step") };

@@ -1,6 +1,6 @@
 //! The rows of streams, and of the engines of devices that copy and compute.
 
-use super::labels::{Look, Moved};
+use super::labels::{BoxStyle, Moved};
 use super::lanes::{Builder, Kind, Row, one};
 use super::levels::Block;
 use explain::Engine;
@@ -17,9 +17,9 @@ impl Builder<'_, '_> {
             let op = trace.ops.row(id);
             let Some(place) = self.window.place(op.start, op.end) else { continue };
             let look = match op.kind {
-                OpKind::Copy => Look::Copy,
-                OpKind::Memset => Look::Fill,
-                OpKind::Kernel | OpKind::Graph | OpKind::Unknown => Look::Kernel,
+                OpKind::Copy => BoxStyle::Copy,
+                OpKind::Memset => BoxStyle::Fill,
+                OpKind::Kernel | OpKind::Graph | OpKind::Unknown => BoxStyle::Kernel,
             };
             let moved = Moved { kind: op.copy, src: op.src, dst: op.dst };
             let item = one(place, self.labels.op(op.name, look, moved), op.bytes.max(0) as u64);

@@ -68,6 +68,18 @@ pub(crate) struct Costs<'a> {
 }
 
 impl<'a> Costs<'a> {
+    /// The model's locks take what the trace's own took.
+    pub fn fit(&self, model: &mut Model) {
+        let locks = &mut model.locks;
+        // It is part of the time for which a launch seems to hold the mutex.
+        (locks.mutex.handover_ns, locks.mutex.waiter_ns) = (0, 0);
+        locks.context.handover_ns = self.handover.unwrap_or(locks.context.handover_ns);
+        if let (Some(lock), Some(wake)) = (&mut locks.copies, self.wake_of_copies) {
+            lock.wake_ns = wake;
+        }
+    }
+
+    /// The costs of all calls.
     pub fn of(index: &'a Index<'a>, model: &Model) -> Costs<'a> {
         let (trace, order) = (index.trace, &index.calls);
         let launch = &model.calls.launch;

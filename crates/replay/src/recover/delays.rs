@@ -145,27 +145,26 @@ impl Delays {
         }
     }
 
-    /// What an operation waited for last.
+    /// The end of a wait in a replay.
     fn other(&self, trace: &Trace, part: &OperationWait, waits: &Waits) -> Other {
         let Some(behind) = part.behind.some() else { return Other::Simulated };
         let [own, others] = [part.op, behind].map(|op| trace.ops.stream[op.index()]);
         let is_end = trace.ops.end[behind.index()] <= trace.ops.start[part.op.index()];
         let is_queue_known = own.some().is_some_and(|stream| waits.queues[stream.index()].is_some());
-        match part.cause {
-            Cause::ConnectionAliasing if is_queue_known && is_end => Other::Before(part.end),
-            Cause::ConnectionAliasing if is_queue_known => Other::Simulated,
-            // It started with the other one, and so after what that one waited for.
-            Cause::ConnectionAliasing => {
-                self.after.get(&behind).map_or(Other::Simulated, |other| Other::After(*other))
-            }
-            Cause::Dependency if is_default(trace, own) || is_default(trace, others) => Other::Simulated,
-            Cause::Dependency => Other::After(behind),
-            _ => Other::Simulated,
+        if part.cause == Cause::ConnectionAliasing {
+            return match is_queue_known {
+                true if is_end => Other::Before(part.end),
+                true => Other::Simulated,
+                // It started with the other one, and so after what that one waited for.
+                false => self.after.get(&behind).map_or(Other::Simulated, |other| Other::After(*other)),
+            };
         }
+        let is_default = is_default(trace, own) || is_default(trace, others);
+        if part.cause == Cause::Dependency && !is_default { Other::After(behind) } else { Other::Simulated }
     }
 }
 
-/// What an operation waited for.
+/// The end of an operation's wait.
 enum Other {
     /// For the end of the one before it in its hardware queue, ns.
     Before(Ns),

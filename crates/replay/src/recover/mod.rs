@@ -9,19 +9,21 @@ pub(crate) mod model;
 pub(crate) mod recovered;
 pub(crate) mod sections;
 pub(crate) mod works;
+mod writer;
 
 use crate::error::Error;
 use crate::recover::costs::Costs;
 use crate::recover::layout::Places;
 use crate::recover::lock_waits::modelled;
-use crate::recover::recovered::{Recovered, StepOf};
+use crate::recover::recovered::Recovered;
 use crate::recover::sections::Sections;
 use crate::recover::works::Works;
+use crate::recover::writer::{Happened, Sources, Writer, Written};
 use rustc_hash::FxHashMap;
-use sim::{CallOf, Model, Recorded, RecordedStep, Rows};
+use sim::{Model, Recorded};
 use std::sync::Arc;
-use trace::{CallId, Clock, Lost, Ns, OpId, ProcessId, Trace, WaitId};
-use waits::{CallOrder, Index, Rounds, Signal, SignalKind, Signals, Waits};
+use trace::{CallId, Clock, Lost, Ns, OpId, ProcessId, ThreadId, Trace};
+use waits::{CallOrder, Index, Signals, Waits};
 
 /// Finds out what the program of a trace asked for.
 ///
@@ -37,14 +39,7 @@ pub fn recover(trace: &Trace) -> Result<Recovered, Error> {
 /// # Errors
 /// The errors of [`recover`].
 pub fn recover_on(trace: &Trace, model: Option<&Model>) -> Result<Recovered, Error> {
-    // Without a process nobody asks for anything.
-    if trace.ops.is_empty() || trace.processes.is_empty() {
-        let are_lost = trace.meta.lost.reasons.contains_key(Lost::KERNELS);
-        return Err(if are_lost { Error::LostOperations } else { Error::NoOperations });
-    }
-    if trace.meta.clock == Clock::Separate {
-        return Err(Error::Clocks);
-    }
+    check(trace)?;
     let index = Index::of(trace);
     let order = &index.calls;
     let mut model = model::model(trace, model)?;
@@ -57,12 +52,7 @@ pub fn recover_on(trace: &Trace, model: Option<&Model>) -> Result<Recovered, Err
         let events = by_thread(trace, order, &signals, &sections);
         (signals, sections, events)
     });
-    // It is part of the time for which a launch seems to hold the mutex.
-    (model.locks.mutex.handover_ns, model.locks.mutex.waiter_ns) = (0, 0);
-    model.locks.context.handover_ns = costs.handover.unwrap_or(model.locks.context.handover_ns);
-    if let (Some(lock), Some(wake)) = (&mut model.locks.copies, costs.wake_of_copies) {
-        lock.wake_ns = wake;
-    }
+    costs.fit(&mut model);
     let works = Works::of(&index, &costs, &waits);
     let places = Places::of(trace, |thread| !events[thread.index()].is_empty());
     let (start, end) = span(trace, order);
@@ -95,42 +85,52 @@ pub fn recover_on(trace: &Trace, model: Option<&Model>) -> Result<Recovered, Err
         turns: waits::contexts_take_turns(trace),
         signals_together,
     };
-    let mut numbers = FxHashMap::default();
-    for (process, thread) in &places.threads {
-        let happened = match thread {
-            Some(thread) => std::mem::take(&mut events[thread.index()]),
-            None => alone(trace, order, &works, *process),
-        };
-        let recorded = &mut recovered.recorded;
-        // Most of what happens has a pause before it.
-        let most = 2 * happened.len();
-        let mut writer = Writer {
-            trace,
-            costs: &costs,
-            works: &works,
-            signals: &signals.all,
-            sections: &sections,
-            loops: thread.and_then(|thread| signals.loops.get(&thread)),
-            recorded,
-            numbers: &mut numbers,
-            handoff_ns: recovered.model.host.handoff_ns,
-            now: start,
-            steps: Vec::with_capacity(most),
-            of: Vec::with_capacity(most),
-            begins: Vec::with_capacity(most + 1),
-        };
-        happened.into_iter().for_each(|(_, what)| writer.add(what));
-        let Writer { now, steps, of, mut begins, .. } = writer;
-        begins.push(now);
-        begins.iter_mut().for_each(|at| *at -= start);
-        recovered.threads.push(*thread);
-        Arc::make_mut(&mut recovered.begins).push(begins);
-        recovered.recorded.threads.push(steps);
-        Arc::make_mut(&mut recovered.steps).push(of);
-    }
-    recovered.recorded.holds = numbers.len() as u32;
+    let handoff_ns = recovered.model.host.handoff_ns;
+    let from =
+        Sources { trace, costs: &costs, works: &works, signals: &signals, sections: &sections, handoff_ns };
+    recovered.write(
+        &from,
+        places.threads.iter().map(|(process, thread)| match thread {
+            Some(thread) => (Some(*thread), std::mem::take(&mut events[thread.index()])),
+            None => (None, alone(trace, order, &works, *process)),
+        }),
+    );
     recovered.modelled = Arc::new(modelled(trace, order, &recovered));
     Ok(recovered)
+}
+
+/// Refuses a trace of which nothing can be recovered.
+fn check(trace: &Trace) -> Result<(), Error> {
+    // Without a process nobody asks for anything.
+    if trace.ops.is_empty() || trace.processes.is_empty() {
+        let are_lost = trace.meta.lost.reasons.contains_key(Lost::KERNELS);
+        return Err(if are_lost { Error::LostOperations } else { Error::NoOperations });
+    }
+    if trace.meta.clock == Clock::Separate {
+        return Err(Error::Clocks);
+    }
+    Ok(())
+}
+
+impl Recovered {
+    /// Writes the steps of each thread, `None` for operations without a call, from what happened in it.
+    fn write(
+        &mut self,
+        from: &Sources<'_>,
+        threads: impl Iterator<Item = (Option<ThreadId>, Vec<((Ns, u8), Happened)>)>,
+    ) {
+        let mut numbers = FxHashMap::default();
+        for (thread, happened) in threads {
+            let writer = Writer::new(from, &mut self.recorded, &mut numbers, (thread, self.start));
+            let Written { steps, of, mut begins } = writer.write(happened.into_iter().map(|(_, what)| what));
+            begins.iter_mut().for_each(|at| *at -= self.start);
+            self.threads.push(thread);
+            Arc::make_mut(&mut self.begins).push(begins);
+            self.recorded.threads.push(steps);
+            Arc::make_mut(&mut self.steps).push(of);
+        }
+        self.recorded.holds = numbers.len() as u32;
+    }
 }
 
 /// When the first and the last thing happened.
@@ -142,18 +142,6 @@ fn span(trace: &Trace, order: &CallOrder<'_>) -> (Ns, Ns) {
     let end =
         of_calls.map(|span| span.1).into_iter().chain(ops.end.iter().copied().max()).max().unwrap_or(start);
     (start, end)
-}
-
-/// Action of a thread, or event that concerns it.
-#[derive(Clone, Copy)]
-enum Happened {
-    Call(CallId),
-    /// For a signal: a row of [`Signals::all`].
-    Waits(u32),
-    GivesUp(WaitId, u32),
-    Posts(u32),
-    Takes(Ns, u32),
-    Issues(OpId),
 }
 
 /// Events of each thread, in order: what ends another thread's wait comes before what begins at the same time.
@@ -199,150 +187,4 @@ fn alone(
     let mut found: Vec<OpId> = ops.ids().filter(mine).collect();
     found.sort_by_key(|op| (works.delays.issued[op.index()], ops.start[op.index()], *op));
     found.into_iter().map(|op| ((works.delays.issued[op.index()], 0), Happened::Issues(op))).collect()
-}
-
-/// Writes the steps of one thread.
-struct Writer<'a> {
-    trace: &'a Trace,
-    costs: &'a Costs<'a>,
-    works: &'a Works,
-    signals: &'a [Signal],
-    sections: &'a Sections,
-    recorded: &'a mut Recorded,
-    /// The numbers of calls that others wait behind.
-    numbers: &'a mut FxHashMap<CallId, u32>,
-    /// How long after the release of a lock a thread goes on that waited for it, where no wait of the trace says.
-    handoff_ns: Ns,
-    /// Where the thread looks whether it is to end, and the signal by which it is told.
-    loops: Option<&'a (u32, Rounds)>,
-    /// Time in the trace at which the written steps end.
-    now: Ns,
-    steps: Vec<RecordedStep>,
-    of: Vec<StepOf>,
-    begins: Vec<Ns>,
-}
-
-impl Writer<'_> {
-    fn add(&mut self, what: Happened) {
-        match what {
-            Happened::Call(call) => {
-                self.until(self.trace.calls.start[call.index()]);
-                let step = RecordedStep::Call(self.call(call));
-                self.push(step, StepOf::Call(call));
-                self.now = self.now.max(self.trace.calls.end[call.index()]);
-                if let Some((told, Rounds::After(calls))) = self.loops
-                    && calls
-                        .binary_search_by_key(&self.now, |call| self.trace.calls.end[call.index()])
-                        .is_ok()
-                {
-                    self.push(RecordedStep::Leave(*told), StepOf::Leaves);
-                }
-            }
-            Happened::Waits(number) => {
-                let signal = &self.signals[number as usize];
-                // A thread does nothing before its birth, however long that takes: it begins as long after its parent's moment as it did.
-                if signal.kind == SignalKind::Birth {
-                    self.push(
-                        RecordedStep::Await { signal: number, handoff_ns: 0 },
-                        StepOf::Wait(signal.wait),
-                    );
-                    self.now = self.now.max(signal.at);
-                    return self.until(signal.end);
-                }
-                self.until(signal.start);
-                // What the thread did meanwhile, in a wait within this one, is over when it ends.
-                let handoff_ns = (signal.end - signal.at.max(self.now)).max(0);
-                let of = StepOf::Wait(signal.wait);
-                match self.sections.acquired[number as usize] {
-                    Some((lock, keeps)) => {
-                        self.push(RecordedStep::Acquire { lock, handoff_ns }, of);
-                        self.now = self.now.max(signal.end);
-                        if !keeps {
-                            self.push(RecordedStep::Release(lock), StepOf::Ends(signal.wait));
-                        }
-                    }
-                    None => {
-                        self.push(RecordedStep::Await { signal: number, handoff_ns }, of);
-                        self.now = self.now.max(signal.end);
-                    }
-                }
-            }
-            Happened::GivesUp(wait, signal) => {
-                let at = wait.index();
-                self.until(self.trace.waits.start[at]);
-                let ns = self.trace.waits.end[at] - self.now;
-                if ns > 0 {
-                    self.push(RecordedStep::GiveUp { signal, ns }, StepOf::Wait(wait));
-                    self.now += ns;
-                }
-            }
-            Happened::Posts(number) => {
-                let signal = &self.signals[number as usize];
-                self.until(signal.at);
-                let step = match self.sections.acquired[number as usize] {
-                    Some((lock, _)) => RecordedStep::Release(lock),
-                    None => RecordedStep::Post(number),
-                };
-                self.push(step, StepOf::Ends(signal.wait));
-            }
-            Happened::Takes(at, lock) => {
-                self.until(at);
-                let handoff_ns = self.sections.handoffs[lock as usize].unwrap_or(self.handoff_ns);
-                self.push(RecordedStep::Acquire { lock, handoff_ns }, StepOf::Takes);
-            }
-            Happened::Issues(op) => {
-                self.until(self.works.delays.issued[op.index()]);
-                let does = self.works.alone(op);
-                self.push(RecordedStep::Call(CallOf { does, ..CallOf::default() }), StepOf::Issues(op));
-            }
-        }
-    }
-
-    fn call(&mut self, call: CallId) -> CallOf {
-        let Some(cost) = self.costs.of_call(call) else { return CallOf::default() };
-        let first = self.recorded.behind.len() as u32;
-        for (holder, handoff) in &cost.behind {
-            let number = self.number(*holder);
-            self.recorded.behind.push((number, *handoff));
-        }
-        CallOf {
-            before_ns: cost.before,
-            held_ns: cost.held,
-            after_ns: cost.after,
-            notice_ns: cost.notice,
-            beside_ns: 0,
-            behind: Rows { first, count: cost.behind.len() as u32 },
-            holds: cost.holds.map(|until| (self.number(call), until)),
-            locks: cost.locks,
-            does: self.works.does(call, cost, &mut self.recorded.awaited),
-        }
-    }
-
-    fn number(&mut self, call: CallId) -> u32 {
-        let next = self.numbers.len() as u32;
-        *self.numbers.entry(call).or_insert(next)
-    }
-
-    /// Time outside of calls until `at`.
-    fn until(&mut self, at: Ns) {
-        if let Some((told, Rounds::Within(from, until))) = self.loops
-            && *from <= self.now
-            && self.now < at.min(*until)
-        {
-            let ns = at.min(*until) - self.now;
-            self.push(RecordedStep::HostUntil { signal: *told, ns }, StepOf::Outside);
-            self.now += ns;
-            self.push(RecordedStep::Leave(*told), StepOf::Leaves);
-        }
-        if at > self.now {
-            self.push(RecordedStep::Host(at - self.now), StepOf::Outside);
-            self.now = at;
-        }
-    }
-
-    fn push(&mut self, step: RecordedStep, of: StepOf) {
-        self.steps.push(step);
-        self.of.push(of);
-        self.begins.push(self.now);
-    }
 }

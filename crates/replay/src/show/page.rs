@@ -20,18 +20,18 @@ const WORST: usize = 2;
 const LEAST_AXIS: f64 = 0.05;
 
 /// A prediction and the changes that it is of.
-pub struct Asked<'a> {
+pub struct Forecast<'a> {
     /// Prediction of their gain.
     pub prediction: Prediction,
     /// The changes.
     pub changes: Vec<Change<'a>>,
 }
 
-impl Asked<'static> {
+impl Forecast<'static> {
     /// A prediction of a search, whose changes are fixes.
-    pub fn found(prediction: Prediction) -> Asked<'static> {
+    pub fn found(prediction: Prediction) -> Forecast<'static> {
         let changes = prediction.id.split(',').filter_map(predict::fix).map(Change::Fix).collect();
-        Asked { prediction, changes }
+        Forecast { prediction, changes }
     }
 }
 
@@ -41,7 +41,7 @@ impl Asked<'static> {
 /// The errors of [`Predictor::predict`].
 pub fn predictions_page(
     predictor: &Predictor<'_>,
-    asked: &[Asked<'_>],
+    asked: &[Forecast<'_>],
     fit: &Fit,
     name: &str,
 ) -> Result<Page, Error> {
@@ -55,14 +55,14 @@ pub fn predictions_page(
 }
 
 /// The prediction that is selected at first.
-fn best(asked: &[Asked<'_>]) -> usize {
+fn best(asked: &[Forecast<'_>]) -> usize {
     let gain = |at: &usize| asked[*at].prediction.gain.share;
     // Of equal ones, the first.
     (0..asked.len()).rev().max_by(|a, b| gain(a).total_cmp(&gain(b))).unwrap_or(0)
 }
 
 /// Which predictions have a timeline.
-fn drawn(asked: &[Asked<'_>]) -> Vec<bool> {
+fn drawn(asked: &[Forecast<'_>]) -> Vec<bool> {
     let gain = |at: usize| asked[at].prediction.gain.share;
     let mut order: Vec<usize> = (0..asked.len()).collect();
     order.sort_by(|a, b| gain(*b).total_cmp(&gain(*a)));
@@ -73,7 +73,7 @@ fn drawn(asked: &[Asked<'_>]) -> Vec<bool> {
 }
 
 /// The accounts and timelines of all predictions.
-fn before_and_after(predictor: &Predictor<'_>, asked: &[Asked<'_>]) -> Result<Vec<Section>, Error> {
+fn before_and_after(predictor: &Predictor<'_>, asked: &[Forecast<'_>]) -> Result<Vec<Section>, Error> {
     let explained = |changes: &[Change<'_>]| -> Result<Option<(Trace, Explanation, Vec<Loss>)>, Error> {
         let Some(trace) = predictor.trace(changes)? else { return Ok(None) };
         let (explanation, losses) = explain::explain_each(&trace, &Options::default());
@@ -109,7 +109,7 @@ fn before_and_after(predictor: &Predictor<'_>, asked: &[Asked<'_>]) -> Result<Ve
 }
 
 /// The command that predicts only these changes.
-fn command(one: &Asked<'_>) -> String {
+fn command(one: &Forecast<'_>) -> String {
     let fixes: Vec<&str> =
         one.changes.iter().filter(|change| matches!(change, Change::Fix(_))).map(Change::id).collect();
     let imagined = one.changes.iter().filter_map(|change| match change {
@@ -148,7 +148,7 @@ fn head(fit: &Fit, name: &str) -> Html {
 }
 
 /// The table of predictions, of which one is selected.
-fn table(asked: &[Asked<'_>], selected: usize) -> Section {
+fn table(asked: &[Forecast<'_>], selected: usize) -> Section {
     let mut body = Html::new();
     if asked.is_empty() {
         body.leaf("p", &[("class", "none")], NONE_FITS);
@@ -204,7 +204,7 @@ struct Axis {
 }
 
 impl Axis {
-    fn of(asked: &[Asked<'_>]) -> Axis {
+    fn of(asked: &[Forecast<'_>]) -> Axis {
         let gains = || asked.iter().map(|one| one.prediction.gain);
         Axis {
             from: gains().map(|gain| gain.low).fold(-LEAST_AXIS, f64::min),
@@ -250,8 +250,8 @@ impl Axis {
 mod tests {
     use super::*;
 
-    fn asked(gains: &[f64]) -> Vec<Asked<'static>> {
-        let one = |share: &f64| Asked {
+    fn asked(gains: &[f64]) -> Vec<Forecast<'static>> {
+        let one = |share: &f64| Forecast {
             prediction: Prediction {
                 id: format!("fix {share}"),
                 changes: 1,
@@ -298,7 +298,7 @@ mod tests {
         let faster = "call:cudaMemcpy*=2x".parse().unwrap();
         let changes = ["own-stream", "no-gil"].iter().filter_map(|id| predict::fix(id)).map(Change::Fix);
         let changes = changes.chain([Change::Faster(&faster)]).collect();
-        let one = Asked { prediction: asked(&[0.0]).remove(0).prediction, changes };
+        let one = Forecast { prediction: asked(&[0.0]).remove(0).prediction, changes };
         let expected = "holdup whatif --format html --fix own-stream,no-gil --faster 'call:cudaMemcpy*=2x'";
         assert_eq!(command(&one), expected);
     }

@@ -12,7 +12,7 @@ pub use junit::junit;
 pub use sarif::sarif;
 
 use crate::{header, steps, units};
-use explain::diff::{Change, Diff, Kept, Lack, Side};
+use explain::diff::{Change, Diff, Lack, RecordKind, Side};
 use explain::{StepSource, Summary};
 use serde::Serialize;
 
@@ -112,14 +112,14 @@ fn rate(trace: &Summary) -> f64 {
     trace.ops as f64 * 1e9 / trace.selected_ns.unwrap_or(trace.duration_ns).max(1) as f64
 }
 
-fn kept(what: Kept) -> &'static str {
+fn kept(what: RecordKind) -> &'static str {
     match what {
-        Kept::Operations => "GPU operations",
-        Kept::Waits => "waits for locks",
-        Kept::States => "scheduler's numbers",
-        Kept::Samples => "samples",
-        Kept::Stacks => "stacks of calls",
-        Kept::Ranges => "ranges",
-        Kept::IdleCauses => "causes of idle time",
+        RecordKind::Operations => "GPU operations",
+        RecordKind::Waits => "waits for locks",
+        RecordKind::States => "scheduler's numbers",
+        RecordKind::Samples => "samples",
+        RecordKind::Stacks => "stacks of calls",
+        RecordKind::Ranges => "ranges",
+        RecordKind::IdleCauses => "causes of idle time",
     }
 }

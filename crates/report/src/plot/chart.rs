@@ -135,8 +135,8 @@ pub struct Span {
     pub start_ns: i64,
     /// End, ns from the panel's start.
     pub end_ns: i64,
-    /// Look by what takes the time.
-    pub look: Look,
+    /// SpanStyle by what takes the time.
+    pub look: SpanStyle,
     /// The text in it, if there is room.
     pub label: String,
     /// The text of its tooltip.
@@ -145,7 +145,7 @@ pub struct Span {
 
 /// The look of a span: the kind of what takes time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Look {
+pub enum SpanStyle {
     /// A call of a host thread.
     Host,
     /// A copy to a device.

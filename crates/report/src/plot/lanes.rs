@@ -1,7 +1,7 @@
 //! Lanes: what happened when, in panels one below the other on one scale of time.
 
 use super::canvas::{Anchor, Canvas, Font, GRID, HEAD, INK, LABEL, MARGIN, Paint, SMALL, SOFT, text_width};
-use super::chart::{Lanes, Look, Panel, Span};
+use super::chart::{Lanes, Panel, Span, SpanStyle};
 use super::scale;
 use crate::units;
 
@@ -20,27 +20,28 @@ const NARROWEST: f64 = 0.8;
 const HEADLINE: Font = Font { size: 13.0, bold: true, fill: INK };
 const INSIDE: Font = Font { size: 10.5, bold: false, fill: INK };
 
-impl Look {
-    const ALL: [Look; 5] = [Look::Host, Look::In, Look::Kernel, Look::Out, Look::Other];
+impl SpanStyle {
+    const ALL: [SpanStyle; 5] =
+        [SpanStyle::Host, SpanStyle::In, SpanStyle::Kernel, SpanStyle::Out, SpanStyle::Other];
 
     /// The name in the legend.
     fn name(self) -> &'static str {
         match self {
-            Look::Host => "host call",
-            Look::In => "copy in",
-            Look::Kernel => "kernel",
-            Look::Out => "copy out",
-            Look::Other => "other copy or fill",
+            SpanStyle::Host => "host call",
+            SpanStyle::In => "copy in",
+            SpanStyle::Kernel => "kernel",
+            SpanStyle::Out => "copy out",
+            SpanStyle::Other => "other copy or fill",
         }
     }
 
     fn paint(self) -> Paint<'static> {
         match self {
-            Look::Host => Paint::new("b-host", "#d3d7dd"),
-            Look::In => Paint::new("b-in", "#b4d6f3"),
-            Look::Kernel => Paint::new("b-kernel", "#9fdcc5"),
-            Look::Out => Paint::new("b-out", "#f8d891"),
-            Look::Other => Paint::new("b-other", "#e8c2da"),
+            SpanStyle::Host => Paint::new("b-host", "#d3d7dd"),
+            SpanStyle::In => Paint::new("b-in", "#b4d6f3"),
+            SpanStyle::Kernel => Paint::new("b-kernel", "#9fdcc5"),
+            SpanStyle::Out => Paint::new("b-out", "#f8d891"),
+            SpanStyle::Other => Paint::new("b-other", "#e8c2da"),
         }
     }
 }
@@ -143,7 +144,7 @@ fn draw_span(span: &Span, axis: &Axis, y: f64, canvas: &mut Canvas) {
 fn legend(lanes: &Lanes, left: f64, y: f64, canvas: &mut Canvas) {
     let spans = || lanes.panels.iter().flat_map(|panel| &panel.lanes).flat_map(|lane| &lane.spans);
     let mut x = left;
-    for look in Look::ALL.into_iter().filter(|look| spans().any(|span| span.look == *look)) {
+    for look in SpanStyle::ALL.into_iter().filter(|look| spans().any(|span| span.look == *look)) {
         canvas.rect(x, y - 10.0, 22.0, 12.0, look.paint());
         canvas.write(x + 29.0, y, Anchor::Start, SMALL, look.name());
         x += 29.0 + text_width(look.name(), SMALL) + 18.0;

@@ -26,7 +26,7 @@ pub(super) fn draw(lines: &Lines) -> Canvas {
     axes.draw(lines, &mut canvas);
     let order = from_the_top(&lines.series);
     for (place, at) in order.into_iter().enumerate() {
-        let (series, look) = (&lines.series[at], Look::of(at));
+        let (series, look) = (&lines.series[at], LineStyle::of(at));
         look.line(&axes, lines, series, &mut canvas);
         let (x, y) = (LEFT + PLOT_WIDTH + 24.0, HEAD + 12.0 + LEGEND * place as f64);
         canvas.line(&[(x, y), (x + 36.0, y)], look.colour, 2.0, look.dash);
@@ -97,15 +97,19 @@ impl Axes {
 }
 
 /// The look of a line: different for the first 35 lines, and without colour for the first 20.
-struct Look {
+struct LineStyle {
     colour: Paint<'static>,
     dash: &'static str,
     marker: usize,
 }
 
-impl Look {
-    fn of(at: usize) -> Look {
-        Look { colour: COLOURS[at % COLOURS.len()], dash: DASHES[at % DASHES.len()], marker: at % MARKERS }
+impl LineStyle {
+    fn of(at: usize) -> LineStyle {
+        LineStyle {
+            colour: COLOURS[at % COLOURS.len()],
+            dash: DASHES[at % DASHES.len()],
+            marker: at % MARKERS,
+        }
     }
 
     fn line(&self, axes: &Axes, lines: &Lines, series: &Series, canvas: &mut Canvas) {

@@ -12,7 +12,9 @@ mod lines;
 mod scale;
 mod terminal;
 
-pub use chart::{Bar, Bars, Chart, Heat, Lane, Lanes, Lines, Look, Panel, Plot, Point, Series, Shade, Span};
+pub use chart::{
+    Bar, Bars, Chart, Heat, Lane, Lanes, Lines, Panel, Plot, Point, Series, Shade, Span, SpanStyle,
+};
 pub use terminal::{bar, bars, matrix};
 
 /// The plot as a complete SVG document.

@@ -1,6 +1,6 @@
 //! Summing up a trace.
 
-use super::first::first_calls;
+use super::first_calls::first_calls;
 use super::intervals::{Distribution, share, union};
 use super::ranges::ranges;
 use super::short::short;
@@ -28,6 +28,16 @@ pub fn build(trace: &Trace, path: &str, options: &Options) -> Stats {
         ranges: ranges(trace, &window.chosen, |start, end| window.cut(start, end)),
         short: short(trace, &window.chosen),
     }
+}
+
+/// A chosen call.
+struct ChosenCall {
+    thread: ThreadId,
+    /// A row of [`KINDS`].
+    kind: usize,
+    name: Sym,
+    /// Its part inside the window.
+    time: (Ns, Ns),
 }
 
 /// The chosen part of a trace.
@@ -70,18 +80,20 @@ impl<'a> Window<'a> {
         (start.max(self.from), end.min(self.to))
     }
 
-    /// The chosen calls: thread, kind, name and the part inside the window.
-    fn calls(&self) -> impl Iterator<Item = (ThreadId, usize, Sym, (Ns, Ns))> {
+    /// The chosen calls.
+    fn calls(&self) -> impl Iterator<Item = ChosenCall> {
         let calls = &self.trace.calls;
-        (0..calls.len()).filter(|&at| self.chosen.call(at)).map(|at| {
-            let time = self.cut(calls.start[at], calls.end[at]);
-            (calls.thread[at], kind(calls.api[at]), calls.name[at], time)
+        (0..calls.len()).filter(|&at| self.chosen.call(at)).map(|at| ChosenCall {
+            thread: calls.thread[at],
+            kind: kind(calls.api[at]),
+            name: calls.name[at],
+            time: self.cut(calls.start[at], calls.end[at]),
         })
     }
 
     fn host(&self, per_thread: bool) -> Vec<Host> {
         let mut threads: BTreeMap<(usize, ThreadId), Calls> = BTreeMap::new();
-        for (thread, kind, name, time) in self.calls() {
+        for ChosenCall { thread, kind, name, time } in self.calls() {
             threads.entry((kind, thread)).or_default().add(name, time);
         }
         if per_thread {

@@ -6,7 +6,7 @@
 mod accounts;
 mod build;
 mod document;
-mod first;
+mod first_calls;
 mod intervals;
 mod ranges;
 mod short;
@@ -42,7 +42,7 @@ pub struct Stats {
     /// Copies by direction and memory, most time first.
     pub copies: Vec<Copies>,
     /// First calls of a name that were longer than the later ones, most time lost first.
-    pub first_calls: Vec<First>,
+    pub first_calls: Vec<FirstCall>,
     /// Calls that failed, by function and error, most first.
     pub failed_calls: Vec<FailedCalls>,
     /// Ranges that the program marked (NVTX, `record_function`), most time first.
@@ -68,7 +68,7 @@ pub struct Short {
 
 /// The first call of a name in a process, beside the later ones.
 #[derive(Clone, Debug, Serialize)]
-pub struct First {
+pub struct FirstCall {
     /// Name of the call.
     pub name: String,
     /// The process.

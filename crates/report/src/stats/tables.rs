@@ -2,7 +2,7 @@
 
 use super::accounts;
 use super::top::{Titled, Top};
-use super::{Copies, First, RangeRow, Row, Short, Stats};
+use super::{Copies, FirstCall, RangeRow, Row, Short, Stats};
 use crate::document::Table;
 use crate::layout::width;
 use crate::{failed, units};
@@ -99,8 +99,8 @@ pub(super) fn further(stats: &Stats, top: Top) -> impl Iterator<Item = Titled> {
 }
 
 /// First calls beside later ones; empty if none is much slower.
-fn first_calls(rows: &[First], top: Top) -> Option<Titled> {
-    let table = |rows: &[First]| {
+fn first_calls(rows: &[FirstCall], top: Top) -> Option<Titled> {
+    let table = |rows: &[FirstCall]| {
         let several = rows.iter().any(|row| row.pid != rows[0].pid);
         Table::of(rows)
             .right("First", |row| units::duration(row.first_ns))

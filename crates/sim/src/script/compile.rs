@@ -260,29 +260,32 @@ impl Compiler<'_> {
                 self.plan(plan);
             }
             Call::CopyRows { from, to, width, height, depth, stream, .. } => {
-                let registered = self.script.plans.len() as u32;
                 let bytes = width.saturating_mul(height).saturating_mul(depth.unwrap_or(1));
                 let name = if depth.is_some() { Function::Copy3d } else { Function::Copy2d };
-                let (pinned, pageable) = costs.copy(from, to, bytes, Some(stream), registered);
-                self.script.plans.push(named(name, pinned));
-                match pageable {
-                    Some(pageable) => self.plan(named(name, pageable)),
-                    None => self.steps.push(Planned::Call(registered)),
-                }
+                self.copy([from, to], bytes, Some(stream), |plan| named(name, plan));
             }
-            Call::Copy { from, to, bytes, stream, .. } => {
-                let registered = self.script.plans.len() as u32;
-                let (pinned, pageable) = costs.copy(from, to, bytes, stream, registered);
-                self.script.plans.push(pinned);
-                match pageable {
-                    Some(pageable) => self.plan(pageable),
-                    None => self.steps.push(Planned::Call(registered)),
-                }
-            }
+            Call::Copy { from, to, bytes, stream, .. } => self.copy([from, to], bytes, stream, |plan| plan),
             ref other => {
                 let plan = costs.other(other);
                 self.plan(plan);
             }
+        }
+    }
+
+    /// A copy of so many bytes from one buffer to another one: as the memory is when it runs, page-locked or not.
+    fn copy(
+        &mut self,
+        [from, to]: [workload::BufferId; 2],
+        bytes: u64,
+        stream: Option<workload::StreamId>,
+        name: impl Fn(Plan<Effect>) -> Plan<Effect>,
+    ) {
+        let registered = self.script.plans.len() as u32;
+        let (pinned, pageable) = self.costs.copy(from, to, bytes, stream, registered);
+        self.script.plans.push(name(pinned));
+        match pageable {
+            Some(pageable) => self.plan(name(pageable)),
+            None => self.steps.push(Planned::Call(registered)),
         }
     }
 

@@ -162,32 +162,17 @@ impl Text<'_> {
             Call::Register { buffer } => self.on("register", self.buffer(*buffer), None),
             Call::Unregister { buffer } => self.on("unregister", self.buffer(*buffer), None),
             Call::Copy { from, to, offset, bytes, stream } => {
-                let ends = format!("[{}, {}]", self.buffer(*from), self.buffer(*to));
                 let offset = match offset {
                     Number::Is(0) => String::new(),
                     offset => format!(", offset = {}", number(*offset, write_size)),
                 };
-                let what = format!("{ends}, bytes = {}{offset}", write_size(*bytes));
+                let what = format!("{}, bytes = {}{offset}", self.ends(*from, *to), write_size(*bytes));
                 self.on("copy", what, *stream)
             }
-            Call::CopyRows { from, to, width, height, depth, from_pitch, to_pitch, stream } => {
-                let (verb, deep) = match depth {
-                    Some(depth) => ("copy-3d", format!(", depth = {depth}")),
-                    None => ("copy-2d", String::new()),
-                };
-                let what = format!(
-                    "[{}, {}], width = {}, height = {height}{deep}, from-pitch = {}, to-pitch = {}",
-                    self.buffer(*from),
-                    self.buffer(*to),
-                    write_size(*width),
-                    write_size(*from_pitch),
-                    write_size(*to_pitch)
-                );
-                self.on(verb, what, Some(*stream))
-            }
+            Call::CopyRows { .. } => self.copy_rows(call),
             Call::BlasNorm { from, to, length, stream } => {
-                let ends = format!("[{}, {}]", self.buffer(*from), self.buffer(*to));
-                self.on("blas-norm", format!("{ends}, length = {length}"), Some(*stream))
+                let what = format!("{}, length = {length}", self.ends(*from, *to));
+                self.on("blas-norm", what, Some(*stream))
             }
             Call::Elapsed { from, to } => {
                 self.on("elapsed", format!("[{}, {}]", self.event(*from), self.event(*to)), None)
@@ -196,13 +181,8 @@ impl Text<'_> {
                 self.on("fill", format!("{}, value = {}", self.buffer(*buffer), value(*of)), *stream)
             }
             Call::Check { buffer, bytes, value: of } => {
-                let what = format!(
-                    "{}, bytes = {}, value = {}",
-                    self.buffer(*buffer),
-                    write_size(*bytes),
-                    value(*of)
-                );
-                self.on("check", what, None)
+                let (buffer, bytes) = (self.buffer(*buffer), write_size(*bytes));
+                self.on("check", format!("{buffer}, bytes = {bytes}, value = {}", value(*of)), None)
             }
             Call::Launch { kernel, grid, block, stream } => {
                 let what = format!("{}, grid = {grid}, block = {block}", self.kernel(kernel));
@@ -227,6 +207,30 @@ impl Text<'_> {
             Call::Meet { barrier } => self.on("meet", quoted(&self.workload.barriers[*barrier].name), None),
             Call::SynchronizeContext | Call::LoadModule => unreachable!("these are words, not tables"),
         }
+    }
+
+    /// The rows of a copy; the caller has seen that it is one.
+    fn copy_rows(&self, call: &Call) -> String {
+        let Call::CopyRows { from, to, width, height, depth, from_pitch, to_pitch, stream } = call else {
+            return String::new();
+        };
+        let (verb, deep) = match depth {
+            Some(depth) => ("copy-3d", format!(", depth = {depth}")),
+            None => ("copy-2d", String::new()),
+        };
+        let what = format!(
+            "{}, width = {}, height = {height}{deep}, from-pitch = {}, to-pitch = {}",
+            self.ends(*from, *to),
+            write_size(*width),
+            write_size(*from_pitch),
+            write_size(*to_pitch)
+        );
+        self.on(verb, what, Some(*stream))
+    }
+
+    /// `["from", "to"]`
+    fn ends(&self, from: BufferId, to: BufferId) -> String {
+        format!("[{}, {}]", self.buffer(from), self.buffer(to))
     }
 
     fn on(&self, verb: &str, what: String, stream: Option<StreamId>) -> String {

@@ -3,7 +3,7 @@
 use super::charts;
 use crate::experiment::label;
 use crate::results::Results;
-use report::plot::{Chart, Lane, Lanes, Look, Panel, Plot, Span};
+use report::plot::{Chart, Lane, Lanes, Panel, Plot, Span, SpanStyle};
 use report::units;
 use std::collections::BTreeMap;
 use trace::{Ns, Op, OpKind, Trace};
@@ -77,7 +77,7 @@ fn hosts(trace: &Trace, start: Ns, end: Ns) -> Vec<Lane> {
         let span = Span {
             start_ns: call.start.max(start) - start,
             end_ns: call.end - start,
-            look: Look::Host,
+            look: SpanStyle::Host,
             label: trace.text(call.name).to_owned(),
             text: trace.text(call.name).to_owned(),
         };
@@ -105,16 +105,16 @@ fn streams(trace: &Trace, ops: &[Op], start: Ns) -> Vec<Lane> {
 
 fn span(trace: &Trace, op: &Op, start: Ns) -> Span {
     let (look, label) = match op.kind {
-        OpKind::Kernel | OpKind::Graph => (Look::Kernel, trace.text(op.name)),
-        OpKind::Copy if op.copy.to_device() => (Look::In, "in"),
-        OpKind::Copy if op.copy.to_host() => (Look::Out, "out"),
-        OpKind::Copy => (Look::Other, "copy"),
-        OpKind::Memset => (Look::Other, "fill"),
-        OpKind::Unknown => (Look::Other, ""),
+        OpKind::Kernel | OpKind::Graph => (SpanStyle::Kernel, trace.text(op.name)),
+        OpKind::Copy if op.copy.to_device() => (SpanStyle::In, "in"),
+        OpKind::Copy if op.copy.to_host() => (SpanStyle::Out, "out"),
+        OpKind::Copy => (SpanStyle::Other, "copy"),
+        OpKind::Memset => (SpanStyle::Other, "fill"),
+        OpKind::Unknown => (SpanStyle::Other, ""),
     };
     let text = match look {
-        Look::In | Look::Out => format!("copy {label}, {}", units::bytes(op.bytes)),
-        Look::Host | Look::Kernel | Look::Other => label.to_owned(),
+        SpanStyle::In | SpanStyle::Out => format!("copy {label}, {}", units::bytes(op.bytes)),
+        SpanStyle::Host | SpanStyle::Kernel | SpanStyle::Other => label.to_owned(),
     };
     Span { start_ns: op.start - start, end_ns: op.end - start, look, label: label.to_owned(), text }
 }

@@ -1,6 +1,6 @@
 //! The first call of each name in a process, beside its later ones: what is set up at the first use.
 
-use super::First;
+use super::FirstCall;
 use std::collections::BTreeMap;
 use trace::{Api, Ns, ProcessId, Selection, Sym, Trace};
 
@@ -12,7 +12,7 @@ const ENOUGH: usize = 3;
 
 /// First calls that were twice as long as the median of later ones, most time lost first. Empty for a
 /// part of the time, a thread or a range: their first calls are unknown.
-pub(super) fn first_calls(trace: &Trace, selection: &Selection) -> Vec<First> {
+pub(super) fn first_calls(trace: &Trace, selection: &Selection) -> Vec<FirstCall> {
     let is_part = trace.meta.is_part() || selection.from.is_some();
     if is_part || selection.thread.is_some() || selection.range.is_some() {
         return Vec::new();
@@ -30,7 +30,7 @@ pub(super) fn first_calls(trace: &Trace, selection: &Selection) -> Vec<First> {
     let told = groups.into_iter().filter_map(|((process, name), calls)| {
         let (first, median, later) = first_and_median(calls)?;
         let is_slower = first >= median.saturating_mul(2) && first - median >= LONGER;
-        is_slower.then(|| First {
+        is_slower.then(|| FirstCall {
             name: trace.text(name).to_owned(),
             pid: process.some().map_or(0, |process| trace.processes.pid[process.index()]),
             first_ns: first,
@@ -38,9 +38,9 @@ pub(super) fn first_calls(trace: &Trace, selection: &Selection) -> Vec<First> {
             median_ns: median,
         })
     });
-    let mut told: Vec<First> = told.collect();
+    let mut told: Vec<FirstCall> = told.collect();
     told.sort_by(|a, b| {
-        let lost = |row: &First| row.first_ns - row.median_ns;
+        let lost = |row: &FirstCall| row.first_ns - row.median_ns;
         lost(b).cmp(&lost(a)).then_with(|| (&a.name, a.pid).cmp(&(&b.name, b.pid)))
     });
     told

@@ -6,7 +6,7 @@ use waits::named;
 
 named! {
     /// A kind of records.
-    Kept {
+    RecordKind {
         /// Operations of GPUs.
         Operations = "operations",
         /// Waits for locks and for other threads.
@@ -40,19 +40,19 @@ pub struct Lack {
     /// The side without.
     pub side: Side,
     /// Kind of records that it lacks.
-    pub what: Kept,
+    pub what: RecordKind,
 }
 
-/// Kinds of records that a trace has; [`Kept::IdleCauses`] is up to its account.
-pub fn kept(trace: &Trace) -> Vec<Kept> {
-    let has = |kept: &Kept| match kept {
-        Kept::Operations => !trace.ops.is_empty(),
-        Kept::Waits => !trace.waits.is_empty() || trace.meta.locks_watched,
-        Kept::States => !trace.states.is_empty(),
-        Kept::Samples => !trace.samples.is_empty(),
-        Kept::Stacks => trace.calls.stack.iter().any(|stack| stack.is_some()),
-        Kept::Ranges => trace.ranges.ids().any(|range| trace::marks(trace, range)),
-        Kept::IdleCauses => true,
+/// Kinds of records that a trace has; [`RecordKind::IdleCauses`] is up to its account.
+pub fn record_kinds(trace: &Trace) -> Vec<RecordKind> {
+    let has = |kept: &RecordKind| match kept {
+        RecordKind::Operations => !trace.ops.is_empty(),
+        RecordKind::Waits => !trace.waits.is_empty() || trace.meta.locks_watched,
+        RecordKind::States => !trace.states.is_empty(),
+        RecordKind::Samples => !trace.samples.is_empty(),
+        RecordKind::Stacks => trace.calls.stack.iter().any(|stack| stack.is_some()),
+        RecordKind::Ranges => trace.ranges.ids().any(|range| trace::marks(trace, range)),
+        RecordKind::IdleCauses => true,
     };
-    Kept::ALL.iter().copied().filter(has).collect()
+    RecordKind::ALL.iter().copied().filter(has).collect()
 }
