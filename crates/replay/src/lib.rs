@@ -20,6 +20,7 @@ pub use fit::{Both, CallFit, CauseFit, Fit, GpuFit, MOST_ERROR, ThreadFit};
 pub use predict::faster::{Faster, NotFaster};
 pub use predict::fixes::{FIXES, Fix};
 pub use predict::gains::{gains, is_quick};
+pub use predict::ranking::{is_ranked, rank};
 pub use predict::removed::Removed;
 pub use predict::{Bare, Change, Gain, Prediction, Predictor, Progress, fix, fixes};
 pub use recover::lost::ForQueue;

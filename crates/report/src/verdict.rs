@@ -10,9 +10,12 @@ pub(crate) use threshold::{SMALL, least};
 use crate::layout::{shorten, wrap};
 use crate::units;
 use costs::costs;
-use explain::{Explanation, GpuAccount, Refusal};
+use explain::{Cause, Explanation, Finding, GpuAccount, Party, Phase, Refusal};
 use threshold::{SMALL_OF_BUSY, is_busy};
 use trace::Ns;
+
+/// The part of a thread's time that is worth a line although the GPUs lose nothing by it: a choice.
+const LOST: f64 = 0.25;
 
 /// Columns before the further lines of a sentence.
 const INDENT: usize = 4;
@@ -48,11 +51,35 @@ fn in_columns(explanation: &Explanation, columns: usize) -> Vec<VerdictLine> {
     };
     let mut lines: Vec<VerdictLine> = costs.iter().enumerate().map(cost).collect();
     lines.push(VerdictLine { text: sentence(explanation), finding: None });
+    let is_named = |lost: &Finding| costs.iter().any(|cost| cost.finding() == lost.id);
+    if let Some(lost) = lost_by_a_thread(explanation).filter(|lost| !is_named(lost)) {
+        let text = costs::of_thread(lost, explanation, columns);
+        lines.push(VerdictLine { text, finding: Some(lost.id.clone()) });
+    }
     if let Some(start_up) = explanation.accounts.start_up.as_ref().filter(|one| start_up::is_worth(one)) {
         let at = if explanation.accounts.steady.is_none() { 0 } else { lines.len() };
         lines.insert(at, VerdictLine { text: start_up::sentence(start_up, at == 0), finding: None });
     }
     lines
+}
+
+/// The finding by which a thread lost most of its time although the GPUs lost little. A thread that asks to wait for the GPU loses
+/// nothing, and one that others wait for is named with them.
+pub(crate) fn lost_by_a_thread(explanation: &Explanation) -> Option<&Finding> {
+    let findings = &explanation.findings;
+    let holders = || findings.iter().filter_map(|finding| finding.holder.as_ref());
+    let is_held =
+        |own: &Party| holders().any(|of| (of.pid, of.tid, &of.call) == (own.pid, own.tid, &own.call));
+    let is_lost = |finding: &&Finding| {
+        !finding.is_of_account
+            && finding.share >= LOST.max(finding.worth())
+            && finding.phase == Phase::Recurring
+            && !matches!(finding.cause, Cause::ExplicitSync | Cause::FirstUse | Cause::Unexplained)
+            && !is_held(&finding.waiter)
+    };
+    let knows = knows_costs(explanation) && explanation.trace.ops > 0;
+    let lost = findings.iter().filter(|_| knows).filter(is_lost);
+    lost.max_by(|one, other| one.share.total_cmp(&other.share))
 }
 
 /// The verdict in lines of so many columns, with names escaped; of each sentence the further lines are indented.

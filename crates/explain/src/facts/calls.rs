@@ -2,7 +2,7 @@
 
 use super::Facts;
 use crate::facts::stretch::Stretch;
-use trace::{CallId, Ns, OpId, ProcessId, Sym, ThreadId};
+use trace::{CallId, Ns, OpId, ProcessId, RangeId, RangeKind, Sym, ThreadId};
 use waits::Class;
 
 /// Cost of a call if the trace has no fast call of its name, ns: about that of an ordinary launch under a tracer (3.5 µs
@@ -59,6 +59,13 @@ impl Facts<'_> {
         let own = &self.calls_by_thread()[self.thread(call).index()];
         let at = own.partition_point(|other| self.start(*other) < self.start(call));
         own[..at].last().copied()
+    }
+
+    /// Whether a framework's operator made both calls, as the trace links them.
+    pub fn share_an_operator(&self, one: CallId, other: CallId) -> bool {
+        let range = |call: CallId| self.trace.calls.range[call.index()].some();
+        let is_operator = |range: &RangeId| self.trace.ranges.kind[range.index()] == RangeKind::Operator;
+        range(one).filter(is_operator).is_some_and(|operator| range(other) == Some(operator))
     }
 
     /// Whether a call of the same name in the same process and on the same device began and ended within `[from, to)`.

@@ -135,6 +135,7 @@ impl<'a> Roots<'a> {
             is_of_account: true,
             cost_ns: 0,
             cost_share: 0.0,
+            removal: None,
             phase: Phase::Recurring,
             chain: Vec::new(),
             lost_ns: all.ns,

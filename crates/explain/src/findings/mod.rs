@@ -164,6 +164,7 @@ fn finding(facts: &Facts<'_>, frameworks: &Frameworks<'_>, places: &Places, fold
         is_of_account: false,
         cost_ns: group.lost,
         cost_share: share,
+        removal: None,
         phase: phase(key.cause, group.lost, longest.iter().map(|(lost, _)| *lost)),
         chain: Vec::new(),
         lost_ns: group.lost,

@@ -51,9 +51,16 @@ pub(crate) fn asked(facts: &Facts<'_>, call: CallId, parts: &mut Parts) {
     if facts.class(call) != Class::Sync {
         return;
     }
-    let reason = match reads_back_a_scalar(facts, call) {
-        true => Reason::new(Cause::HiddenSync, Evidence::Record, Confidence::Likely, Fact::None),
-        false => Reason::new(Cause::ExplicitSync, Evidence::Record, Confidence::Certain, Fact::None),
+    let previous = facts.previous(call);
+    let reason = match previous {
+        // The program called the operator, and the operator this.
+        Some(copy) if facts.copied(copy).is_some() && facts.share_an_operator(copy, call) => {
+            Reason::new(Cause::HiddenSync, Evidence::Record, Confidence::Certain, Fact::None)
+        }
+        Some(copy) if is_scalar_to_host(facts, copy) => {
+            Reason::new(Cause::HiddenSync, Evidence::Record, Confidence::Likely, Fact::None)
+        }
+        _ => Reason::new(Cause::ExplicitSync, Evidence::Record, Confidence::Certain, Fact::None),
     };
     parts.claim(facts.start(call), idle(facts, call), reason);
     // The rest is a wait for work that the trace lacks, or for none at all.
@@ -75,13 +82,12 @@ fn idle(facts: &Facts<'_>, call: CallId) -> Ns {
     }
 }
 
-/// Whether the thread's call before this one copied a scalar to the host.
-fn reads_back_a_scalar(facts: &Facts<'_>, call: CallId) -> bool {
-    let Some(previous) = facts.previous(call) else { return false };
+/// Whether a call copied a scalar to the host.
+pub(super) fn is_scalar_to_host(facts: &Facts<'_>, call: CallId) -> bool {
     let ops = &facts.trace.ops;
     let is_scalar = |kind, bytes| kind == CopyKind::DtoH && bytes <= SCALAR_BYTES;
-    match facts.ops(previous) {
-        [] => facts.copied(previous).is_some_and(|copied| is_scalar(copied.kind, copied.bytes)),
+    match facts.ops(call) {
+        [] => facts.copied(call).is_some_and(|copied| is_scalar(copied.kind, copied.bytes)),
         asked => asked
             .iter()
             .map(|op| op.index())

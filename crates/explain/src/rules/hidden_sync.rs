@@ -1,5 +1,6 @@
 //! `hidden-sync`: a call that looks asynchronous waits for earlier work of the GPU.
 
+use super::explicit_sync::is_scalar_to_host;
 use crate::analysis::grounds::Grounds;
 use crate::analysis::parts::Fact;
 use crate::result::sentence::sentence;
@@ -7,7 +8,8 @@ use crate::rules::about::{About, Bound, Family, Nature, State, Statement};
 use crate::rules::fixes::PINNED_REUSED;
 use crate::rules::forms::forms;
 use crate::{At, Evidence, Fix, Sentence};
-use trace::CallId;
+use trace::{CallId, MemoryKind};
+use waits::Class;
 
 const DEVICE_SCALAR: Fix = Fix {
     id: "device-scalar",
@@ -35,11 +37,13 @@ pub(super) static ABOUT: About = About {
 };
 
 fn state(grounds: &Grounds<'_>) -> Statement {
-    let scalar = grounds.key.holder.is_none() && fetches_a_scalar(grounds);
+    let is_scalar = grounds.key.holder.is_none() && fetches_a_scalar(grounds);
+    let mut fixes = if is_scalar { vec![DEVICE_SCALAR] } else { Vec::new() };
+    fixes.extend((!is_pinned(grounds)).then_some(PINNED_REUSED));
     Statement {
         because: because(grounds),
         why: "the call returns when its copy is done, and the copy starts when the work before it is done",
-        fixes: if scalar { vec![DEVICE_SCALAR, PINNED_REUSED] } else { vec![PINNED_REUSED] },
+        fixes,
     }
 }
 
@@ -76,16 +80,23 @@ fn by_arguments(grounds: &Grounds<'_>) -> Sentence {
     })
 }
 
-/// Largest copy that is one number, bytes: a complex one in double precision.
-const SCALAR_BYTES: i64 = 16;
-
-/// Whether each waiting call fetches one number: a norm, a flag, a loss.
+/// Whether each waiting call fetches one number: a norm, a flag, a loss. A synchronization fetches what the call before it copied.
 fn fetches_a_scalar(grounds: &Grounds<'_>) -> bool {
-    let scalar = |call: CallId| {
-        grounds
-            .facts
-            .copied(call)
-            .is_some_and(|copied| copied.kind.to_host() && (1..=SCALAR_BYTES).contains(&copied.bytes))
+    grounds.group.count() > 0
+        && grounds.waiting_calls().all(|call| is_scalar_to_host(grounds.facts, copy(grounds, call)))
+}
+
+/// The call that copies: a waiting call, or the one before it if that is a synchronization.
+fn copy(grounds: &Grounds<'_>, call: CallId) -> CallId {
+    let is_sync = grounds.facts.class(call) == Class::Sync;
+    grounds.facts.previous(call).filter(|_| is_sync).unwrap_or(call)
+}
+
+/// Whether each waiting call copies from or to pinned memory already.
+fn is_pinned(grounds: &Grounds<'_>) -> bool {
+    let is_pinned = |call| {
+        let copied = grounds.facts.copied(copy(grounds, call));
+        copied.is_some_and(|copied| [copied.src, copied.dst].contains(&MemoryKind::Pinned))
     };
-    grounds.group.count() > 0 && grounds.waiting_calls().all(scalar)
+    grounds.group.count() > 0 && grounds.waiting_calls().all(is_pinned)
 }

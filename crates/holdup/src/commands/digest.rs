@@ -92,7 +92,7 @@ fn add(input: &Input, given: &Given, files: &mut Vec<Files>, done: &mut Done) ->
     let pushed = match read {
         Ok(trace) => {
             let identity = Identity::of(&input.name, Some(&trace), given);
-            let (mut explanation, _) = explain::explain_each(&trace, &Options::default());
+            let (mut explanation, _) = super::explanation::each(&trace, &Options::default());
             explanation.trace.path.clone_from(&input.name);
             of_run(files, &identity.run).push(&fleet::digest(&trace, &explanation, identity))
         }

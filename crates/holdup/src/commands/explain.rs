@@ -108,7 +108,7 @@ pub fn page(
 ) -> Result<(page::Page, Explanation), Failure> {
     let trace = input::read_part(path, filter)?;
     let options = Options { min_wait_ns, selection: filter.clone() };
-    let (mut explanation, losses) = explain::explain_each(&trace, &options);
+    let (mut explanation, losses) = super::explanation::each(&trace, &options);
     explanation.trace.path = input::name(path);
     gains::predict(&trace, &mut explanation, filter, wanted);
     source_lines::read(&trace, &mut explanation);
@@ -136,7 +136,7 @@ fn compare(ranks: &[(usize, Trace)], explained: &mut [Explanation], page: Page) 
 
 fn one(path: &Path, options: &Options, wanted: Gains) -> Result<(Explanation, Trace), Failure> {
     let trace = input::read_part(path, &options.selection)?;
-    let mut explanation = explain::explain(&trace, options);
+    let mut explanation = super::explanation::alone(&trace, options);
     explanation.trace.path = input::name(path);
     gains::predict(&trace, &mut explanation, &options.selection, wanted);
     source_lines::read(&trace, &mut explanation);

@@ -42,7 +42,7 @@ fn is_flame(format: args::Target) -> bool {
 /// The selected part of a trace, and its explanation: the rest serves as evidence.
 fn explained(trace: Trace, selection: Selection) -> (Trace, Explanation, Vec<Loss>) {
     let options = Options { selection, ..Options::default() };
-    let (mut explanation, losses) = explain::explain_each(&trace, &options);
+    let (mut explanation, losses) = super::explanation::each(&trace, &options);
     let (trace, numbers) = trace.part(&options.selection);
     explanation.trace = explain::summary(&trace);
     (trace, explanation, losses.into_iter().filter_map(|loss| loss.in_part(&numbers)).collect())

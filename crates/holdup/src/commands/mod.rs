@@ -9,6 +9,7 @@ pub mod digest;
 #[cfg(target_os = "linux")]
 pub mod doctor;
 pub mod explain;
+mod explanation;
 pub mod export;
 pub mod fleet;
 mod gains;

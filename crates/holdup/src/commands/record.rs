@@ -172,7 +172,7 @@ fn beginning(outcome: &Outcome, trace: &Trace) -> Option<String> {
 
 /// The first findings, on standard error: standard output is the program's.
 fn say(trace: &Trace, path: &Path, color: Color) {
-    let mut explanation = explain::explain(trace, &Options::default());
+    let mut explanation = super::explanation::alone(trace, &Options::default());
     explanation.trace.path = path.display().to_string();
     eprint!("\n{}", ::report::explanation::digest(&explanation, output::error_page(color), FINDINGS));
 }

@@ -115,7 +115,7 @@ fn removed(trace: &Trace, arguments: &Whatif) -> Result<Vec<Removed>, Failure> {
     if arguments.remove.is_empty() {
         return Ok(Vec::new());
     }
-    let (explanation, losses) = explain::explain_each(trace, &explain::Options::default());
+    let (explanation, losses) = super::explanation::each(trace, &explain::Options::default());
     let one = |name: &String| {
         let last = explanation.findings.last().map_or("", |finding| &finding.id);
         let unknown = || match last {

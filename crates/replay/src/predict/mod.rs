@@ -7,6 +7,7 @@ pub(crate) mod fixes;
 pub(crate) mod gains;
 pub(crate) mod pauses;
 pub(crate) mod processors;
+pub(crate) mod ranking;
 pub(crate) mod removed;
 pub(crate) mod spare;
 pub(crate) mod untraced;

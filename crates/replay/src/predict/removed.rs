@@ -1,6 +1,6 @@
 //! Changes that remove the cause of a finding.
 
-use crate::predict::fixes::Scene;
+use crate::predict::fixes::{At, Scene};
 use crate::predict::pauses::{self, Remainder};
 use crate::recover::costs::take;
 use crate::{Recovered, StepOf};
@@ -145,6 +145,14 @@ fn in_calls(losses: &[Loss], scene: &Scene<'_>, to: &mut Recovered) -> usize {
     let kind = |call: CallId| (scene.trace.calls.thread[call.index()], scene.trace.calls.name[call.index()]);
     let locks = losses.iter().filter(|loss| is_lock(loss.cause));
     let free: FxHashSet<(ThreadId, Sym)> = locks.map(|loss| kind(loss.call)).collect();
+    // Nor which of them waits for the device, where nobody asks for that: without one of them the next one waits.
+    let copied = |call: &CallOf| scene.copy(call).map(|copy| (copy.kind, copy.pinned));
+    let wait = |at: &At| (kind(at.id), copied(&at.call));
+    let is_hidden = |at: &At| {
+        let losses = lost.get(&at.id).into_iter().flatten();
+        losses.into_iter().any(|loss| loss.cause == Cause::HiddenSync)
+    };
+    let hidden: FxHashSet<_> = scene.calls().filter(is_hidden).map(|at| wait(&at)).collect();
     let mut changed = 0;
     for at in scene.calls() {
         let Some(call) = to.call_mut(at) else { continue };
@@ -154,8 +162,19 @@ fn in_calls(losses: &[Loss], scene: &Scene<'_>, to: &mut Recovered) -> usize {
         }
         // Waits that the replay does not find anew are part of what the call costs.
         let costs_waits = at.call.behind.count == 0 && at.call.locks == Locks::default();
-        lost.get(&at.id).into_iter().flatten().for_each(|loss| spare(call, loss, costs_waits));
-        changed += usize::from(*call != before || lost.contains_key(&at.id));
+        let losses = lost.get(&at.id).map_or(&[][..], Vec::as_slice);
+        losses.iter().for_each(|loss| spare(call, loss, costs_waits));
+        let is_hidden = hidden.contains(&wait(&at));
+        if is_hidden {
+            does_not_wait(call);
+        }
+        changed += usize::from(*call != before || !losses.is_empty());
+        // Else that one waits instead.
+        if let Some(sync) = scene.sync_after(&at).filter(|_| is_hidden)
+            && let Some(call) = to.call_mut(sync)
+        {
+            does_not_wait(call);
+        }
     }
     changed
 }
@@ -168,15 +187,21 @@ fn spare(call: &mut CallOf, loss: &Loss, costs_waits: bool) {
         _ if is_lock(loss.cause) => {
             take([&mut call.before_ns, &mut call.held_ns, &mut call.after_ns], loss.lost_ns);
         }
-        Does::Await(_) if is_of_device(loss.cause) => (call.does, call.notice_ns) = (Does::Nothing, 0),
-        Does::Issue { works, waits: true } if is_of_device(loss.cause) => {
-            (call.does, call.notice_ns) = (Does::Issue { works, waits: false }, 0);
-        }
+        Does::Await(_) | Does::Issue { waits: true, .. } if is_of_device(loss.cause) => does_not_wait(call),
         _ => {
             let parts = [&mut call.before_ns, &mut call.held_ns, &mut call.after_ns, &mut call.notice_ns];
             take(parts, loss.lost_ns);
         }
     }
+}
+
+/// A call does not wait for what the device does.
+fn does_not_wait(call: &mut CallOf) {
+    (call.does, call.notice_ns) = match call.does {
+        Does::Issue { works, waits: true } => (Does::Issue { works, waits: false }, 0),
+        Does::Await(_) => (Does::Nothing, 0),
+        other => (other, call.notice_ns),
+    };
 }
 
 /// Whether a call waits for the device, or for its own copies.

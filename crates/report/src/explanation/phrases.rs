@@ -99,12 +99,13 @@ fn pauses(finding: &Finding) -> String {
 
 /// `59 % of the GPU's time, 1,676 ms, again and again`; empty if it costs the GPU nothing.
 pub(super) fn cost(finding: &Finding) -> String {
-    if finding.cost_ns == 0 {
-        return String::new();
+    let (when, time) = (when(finding), units::duration(finding.cost_ns));
+    let (share, worth) = (units::percent(finding.cost_share), units::percent(finding.worth()));
+    match (finding.exposes(), finding.cost_ns) {
+        (true, _) => format!("{worth} of the GPU's time with what it exposes, {when}"),
+        (false, 0) => String::new(),
+        (false, _) => format!("{share} of the GPU's time, {time}, {when}"),
     }
-    let when = when(finding);
-    let (share, time) = (units::percent(finding.cost_share), units::duration(finding.cost_ns));
-    format!("{share} of the GPU's time, {time}, {when}")
 }
 
 /// The phase in words: `once` if few stretches are most of a finding.

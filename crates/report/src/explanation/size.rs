@@ -26,7 +26,11 @@ pub(super) fn by_size(explanation: &Explanation, all: bool) -> (Vec<&Finding>, V
         true => {
             let least = verdict::least(&explanation.accounts.gpus);
             let of_selected = |finding: &Finding| is_selection && finding.lost_ns / 10 >= threshold.max(1);
-            findings.iter().partition(|finding| finding.cost_share >= least || of_selected(finding))
+            let lost = verdict::lost_by_a_thread(explanation).map(|finding| &finding.id);
+            let of_thread = |finding: &Finding| lost == Some(&finding.id);
+            findings
+                .iter()
+                .partition(|finding| finding.worth() >= least || of_selected(finding) || of_thread(finding))
         }
         false => findings.iter().partition(|finding| finding.lost_ns >= threshold),
     };
@@ -44,6 +48,6 @@ pub(super) fn by_size(explanation: &Explanation, all: bool) -> (Vec<&Finding>, V
 
 /// Whether any finding costs the GPUs enough to be worth acting on; all do where that is not known.
 pub(super) fn any_matters(explanation: &Explanation) -> bool {
-    let costs = |finding: &Finding| finding.cost_share >= verdict::SMALL;
+    let costs = |finding: &Finding| finding.worth() >= verdict::SMALL;
     !knows_costs(explanation) || explanation.findings.iter().any(costs)
 }

@@ -96,17 +96,28 @@ pub(super) fn costs(explanation: &Explanation) -> Vec<Cost> {
     costs
 }
 
+/// `97 % of thread main's time: calls wait for the GPU without being asked to (run.py:3; device-scalar); the GPU loses nothing by it.`
+pub(super) fn of_thread(finding: &Finding, explanation: &Explanation, columns: usize) -> String {
+    const END: &str = "; the GPU loses nothing by it.";
+    let named =
+        Named { share: finding.share, exposes: false, gain: 0.0, ..Named::of(finding, explanation, true) };
+    let of = format!(" of thread {}'s time", visible(&finding.waiter.thread));
+    let line = named.line(columns.saturating_sub(width(END) - 1), &of);
+    format!("{}{END}", line.trim_end_matches('.'))
+}
+
 /// Whether the findings rank by what they cost the GPUs.
 pub(crate) fn knows_costs(explanation: &Explanation) -> bool {
     explanation.accounts.refused.is_none() && !explanation.accounts.gpus.is_empty()
 }
 
-/// Orders causes by cost, and those of about equal costs by what mending them gains.
+/// Orders causes by cost, and those of about equal costs by what mending them gains: what nobody can mend is last of these.
 fn rank(named: &mut [Named]) {
     named.sort_by(|a, b| b.share.total_cmp(&a.share));
     let most = named.first().map_or(0.0, |first| first.share);
     let close = named.iter().take_while(|cause| cause.share >= most * CLOSE).count();
-    named[..close].sort_by(|a, b| b.worth().total_cmp(&a.worth()));
+    let is_finding = |one: &Named| !one.id.is_empty();
+    named[..close].sort_by(|a, b| is_finding(b).cmp(&is_finding(a)).then(b.worth().total_cmp(&a.worth())));
     named[close..].iter_mut().for_each(|cause| cause.gain = 0.0);
 }
 
@@ -184,7 +195,10 @@ pub(super) struct Named {
     /// The finding's id; empty for a cause that is none.
     id: String,
     cause: Cause,
+    /// Part of the GPUs' time, with what the program would gain besides if that is predicted.
     share: f64,
+    /// Whether most of the share is work of the host that comes after a wait and was hidden before.
+    exposes: bool,
     /// `threads wait for Python's lock (GIL)`
     what: String,
     /// `, behind cudaMemcpyAsync`, where the call that was waited for is known.
@@ -208,7 +222,8 @@ impl Named {
     fn plain(cause: Cause, share: f64, what: String) -> Named {
         let none = String::new;
         let (id, behind, at) = (none(), none(), none());
-        Named { id, cause, share, what, behind, at, inner: none(), fixes: Vec::new(), gain: 0.0 }
+        let inner = none();
+        Named { id, cause, share, exposes: false, what, behind, at, inner, fixes: Vec::new(), gain: 0.0 }
     }
 
     fn of(finding: &Finding, explanation: &Explanation, knows_costs: bool) -> Named {
@@ -226,8 +241,9 @@ impl Named {
         Named {
             id: finding.id.clone(),
             cause: finding.cause,
-            share: if knows_costs { finding.cost_share } else { finding.share },
+            share: if knows_costs { finding.worth() } else { finding.share },
             what: format!("{}{when}", about.brief),
+            exposes: knows_costs && finding.exposes(),
             behind,
             at: at(finding).map_or_else(|| visible(&finding.waiter.call).into_owned(), short),
             inner: below(finding),
@@ -255,7 +271,8 @@ impl Named {
     fn line(&self, columns: usize, of: &str) -> String {
         let with = |behind: &str, place: &str, fixes: usize| {
             let hint = self.hint(place, &self.fixes[..fixes.min(self.fixes.len())]);
-            format!("{}{of}: {}{behind}{hint}.", units::percent(self.share), self.what)
+            let exposed = if self.exposes { ", with what it exposes" } else { "" };
+            format!("{}{of}{exposed}: {}{behind}{hint}.", units::percent(self.share), self.what)
         };
         let deep = format!("{}{}", self.at, self.inner);
         let (all, behind, at) = (self.fixes.len(), self.behind.as_str(), self.at.as_str());
@@ -318,6 +335,7 @@ mod tests {
     /// The order of causes by their costs and gains.
     fn order(costs: &[(Cause, f64, f64)]) -> Vec<Cause> {
         let named = |(cause, share, gain): &(Cause, f64, f64)| Named {
+            id: if *cause == Cause::NotRecorded { String::new() } else { cause.id().to_owned() },
             gain: *gain,
             ..Named::plain(*cause, *share, String::new())
         };
@@ -334,6 +352,9 @@ mod tests {
         assert_eq!(with(0.08, 0.15), [Allocation, HostCode, OwnWork]);
         assert_eq!(with(0.08, 0.05), [HostCode, OwnWork, Allocation], "it gains less than the others cost");
         assert_eq!(with(0.04, 0.15), [HostCode, OwnWork, Allocation], "it costs less than half");
+        let unknown = |cost: f64| order(&[(Cause::NotRecorded, cost, 0.0), others[0]]);
+        assert_eq!(unknown(0.19), [HostCode, Cause::NotRecorded], "nobody can act on it");
+        assert_eq!(unknown(0.21), [Cause::NotRecorded, HostCode]);
     }
 
     #[test]

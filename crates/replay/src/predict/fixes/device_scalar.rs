@@ -1,10 +1,11 @@
 //! Results of a few bytes stay on the device.
 
+use super::scene::RIGHT_AFTER;
 use super::{Fix, Scene};
 use crate::Recovered;
 use explain::Class;
 use sim::{CallOf, Does};
-use trace::{CopyKind, Ns};
+use trace::CopyKind;
 
 pub(super) const FIX: Fix = Fix {
     id: "device-scalar",
@@ -15,10 +16,6 @@ pub(super) const FIX: Fix = Fix {
 
 /// Most bytes of such a result.
 const MOST: i64 = 64;
-
-/// A synchronization that begins later than this after such a copy waits for other work, ns: a framework that reads a result calls one
-/// right after the other, within 2 µs. A choice.
-const AFTER: Ns = 10_000;
 
 /// Copies of a few bytes to the host are not made, nor is the synchronization right after one.
 fn apply(scene: &Scene<'_>, to: &mut Recovered) -> usize {
@@ -39,7 +36,7 @@ fn apply(scene: &Scene<'_>, to: &mut Recovered) -> usize {
                     copied = Some(calls.end[at.id.index()]);
                 }
                 (_, Does::Await(_)) if class == Class::Sync => {
-                    if copied.take().is_some_and(|end| calls.start[at.id.index()] - end <= AFTER) {
+                    if copied.take().is_some_and(|end| calls.start[at.id.index()] - end <= RIGHT_AFTER) {
                         *call = CallOf::default();
                         changed += 1;
                     }

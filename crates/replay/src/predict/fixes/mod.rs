@@ -21,7 +21,7 @@ mod staged_copies;
 mod warm_up;
 
 pub use fix::Fix;
-pub(crate) use scene::Scene;
+pub(crate) use scene::{At, Scene};
 
 /// All of them, in the order in which they are applied: MPS is for processes, and the last ones move calls.
 pub const FIXES: &[Fix] = &[

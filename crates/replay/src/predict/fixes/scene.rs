@@ -9,6 +9,10 @@ use std::sync::OnceLock;
 use trace::{CallId, CopyKind, Ns, OpId, Trace};
 use workload::{ContextId, Stream, StreamKind};
 
+/// A synchronization that begins later than this after such a copy waits for other work, ns: a framework that reads a result calls one
+/// right after the other, within 2 µs. A choice.
+pub(crate) const RIGHT_AFTER: Ns = 10_000;
+
 /// A trace with the steps that were recovered from it.
 pub(crate) struct Scene<'a> {
     pub trace: &'a Trace,
@@ -88,6 +92,16 @@ impl<'a> Scene<'a> {
     /// The calls of its thread after a call.
     pub fn calls_after(&self, call: &At) -> impl Iterator<Item = At> + '_ {
         self.calls_from(call.row, call.at + 1)
+    }
+
+    /// The synchronization right after a call that copies: a framework that reads a result makes both.
+    pub fn sync_after(&self, call: &At) -> Option<At> {
+        let calls = &self.trace.calls;
+        let is_by_the_way = |at: &At| matches!(self.class(at.id), Class::Query | Class::Other);
+        let next = self.calls_after(call).find(|at| !is_by_the_way(at))?;
+        let is_right_after = calls.start[next.id.index()] - calls.end[call.id.index()] <= RIGHT_AFTER;
+        (is_right_after && matches!(next.call.does, Does::Await(_)) && self.class(next.id) == Class::Sync)
+            .then_some(next)
     }
 
     /// The calls of one thread from a step on.

@@ -1,0 +1,70 @@
+//! The order of findings, once it is known what the program would gain without each.
+
+use crate::account::Accounts;
+use crate::account::Steps;
+use crate::findings::links::id;
+use crate::result::explanation::Explanation;
+use crate::result::finding::Finding;
+use crate::result::loss::Loss;
+use std::cmp::Reverse;
+use std::collections::HashMap;
+
+/// Findings that gain as much to so many parts of the time rank by what they cost: a choice.
+const PARTS: f64 = 100.0;
+
+impl Finding {
+    /// Part of the time that mending it is worth, 0 to 1: its cost, or what the program gains without what it finds if that is more.
+    pub fn worth(&self) -> f64 {
+        self.removal.map_or(self.cost_share, |gain| gain.max(self.cost_share))
+    }
+
+    /// Whether a wait costs more than the GPUs' idle time that it is the root of: it empties a queue, so that work of the host after it
+    /// counts, which was hidden before.
+    pub fn exposes(&self) -> bool {
+        (self.worth() - self.cost_share) * PARTS >= 1.0
+    }
+}
+
+impl Explanation {
+    /// Orders the findings by what mending each is worth, and those of about the same worth as they were. Their ids, and all that names
+    /// them, follow.
+    pub fn rank(&mut self, losses: &mut [Loss]) {
+        let mut order: Vec<usize> = (0..self.findings.len()).collect();
+        order.sort_by_key(|at| Reverse((self.findings[*at].worth() * PARTS).round() as i64));
+        let mut positions = vec![0; order.len()];
+        order.iter().enumerate().for_each(|(to, from)| positions[*from] = to);
+        let ids: HashMap<String, String> =
+            self.findings.iter().zip(&positions).map(|(finding, to)| (finding.id.clone(), id(*to))).collect();
+        self.findings.iter_mut().zip(&positions).for_each(|(finding, to)| finding.id = id(*to));
+        let mut placed: Vec<_> = positions.iter().zip(std::mem::take(&mut self.findings)).collect();
+        placed.sort_by_key(|(to, _)| **to);
+        self.findings = placed.into_iter().map(|(_, finding)| finding).collect();
+        for name in named(&mut self.accounts, self.steps.as_mut()) {
+            if let Some(id) = name.as_ref().and_then(|name| ids.get(name)) {
+                *name = Some(id.clone());
+            }
+        }
+        for loss in losses {
+            loss.finding = loss.finding.map(|at| positions[at as usize] as u32);
+        }
+    }
+}
+
+/// All that names a finding.
+fn named<'a>(
+    accounts: &'a mut Accounts,
+    steps: Option<&'a mut Steps>,
+) -> impl Iterator<Item = &'a mut Option<String>> {
+    let gpus = accounts.gpus.iter_mut().flat_map(|gpu| {
+        let idle = gpu.idle.iter_mut().map(|part| &mut part.finding);
+        idle.chain(gpu.held_back.iter_mut().map(|held| &mut held.part.finding))
+    });
+    let threads = accounts.threads.iter_mut().flat_map(|thread| &mut thread.parts);
+    let streams = accounts.streams.iter_mut().flat_map(|stream| &mut stream.waiting);
+    let steps = steps.into_iter().flat_map(|steps| {
+        let slow = steps.slow.iter_mut().flat_map(|slow| &mut slow.more);
+        steps.median.idle.iter_mut().chain(&mut steps.total.idle).chain(slow)
+    });
+    gpus.chain(threads.chain(steps).map(|part| &mut part.finding))
+        .chain(streams.map(|part| &mut part.finding))
+}
