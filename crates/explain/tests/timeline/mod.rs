@@ -128,6 +128,7 @@ pub fn parse(text: &str) -> (Trace, Selection) {
         }
     }
     builder.look_up_waits();
+    builder.link_operators();
     builder.trace.join();
     (builder.trace, builder.selection)
 }
@@ -287,6 +288,23 @@ impl Builder {
         };
         let inside = calls.ids().filter(holds).max_by_key(|call| calls.start[call.index()]);
         inside.unwrap_or(CallId::NONE)
+    }
+
+    /// Links calls with the innermost operator around them, as Kineto does.
+    fn link_operators(&mut self) {
+        let Trace { calls, ranges, .. } = &mut self.trace;
+        let operators: Vec<RangeId> =
+            ranges.ids().filter(|range| ranges.kind[range.index()] == RangeKind::Operator).collect();
+        for at in 0..calls.len() {
+            let contains = |range: &&RangeId| {
+                let range = range.index();
+                ranges.thread[range] == calls.thread[at]
+                    && ranges.start[range] <= calls.start[at]
+                    && calls.end[at] <= ranges.end[range]
+            };
+            let innermost = operators.iter().filter(contains).max_by_key(|range| ranges.start[range.index()]);
+            calls.range[at] = innermost.copied().unwrap_or(RangeId::NONE);
+        }
     }
 
     fn range(&mut self, thread: &str, kind: RangeKind, name: &str, start: &str, end: &str) {
