@@ -144,9 +144,15 @@ impl Outside {
 
     /// The pause that a segment outside calls is a part of; `None` for a shorter one.
     pub fn pause(&self, thread: ThreadId, segment: &Segment) -> Option<&Pause> {
+        self.pause_at(thread, segment).map(|at| &self.pauses[thread.index()][at])
+    }
+
+    /// The number of that pause.
+    pub fn pause_at(&self, thread: ThreadId, segment: &Segment) -> Option<usize> {
         let pauses = &self.pauses[thread.index()];
         let at = pauses.partition_point(|pause| pause.end <= segment.start);
-        pauses.get(at).filter(|pause| pause.start <= segment.start && segment.end <= pause.end)
+        let is_whole = |pause: &Pause| pause.start <= segment.start && segment.end <= pause.end;
+        pauses.get(at).filter(|pause| is_whole(pause)).map(|_| at)
     }
 
     /// The part of a segment in a call for which the thread was ready without a processor, ns: as much of it as of all its

@@ -64,8 +64,8 @@ pub(super) struct Sites {
     places: Vec<Spot>,
     /// First one for each thread, for what are no pauses.
     sites: Vec<Site>,
-    /// By thread and the pause's start.
-    of: FxHashMap<(ThreadId, Ns), SiteId>,
+    /// By thread and number of the pause.
+    of: Vec<Vec<SiteId>>,
     /// The samples of each thread, in order.
     samples: Vec<Vec<SpotSample>>,
     /// The places of stacks.
@@ -91,7 +91,7 @@ impl Sites {
         let mut samples = samples_by_thread(&mut naming);
         ask(activity, &mut naming, &mut samples);
         let mut building = Building { trace, naming, sites: shorts(trace), known: FxHashMap::default() };
-        let mut of = FxHashMap::default();
+        let mut of: Vec<Vec<SiteId>> = vec![Vec::new(); trace.threads.len()];
         let (mut pauses, mut within) = (Vec::new(), Vec::new());
         for (thread, samples) in trace.threads.ids().zip(&samples) {
             for (at, pause) in outside.pauses(thread).iter().enumerate() {
@@ -106,7 +106,7 @@ impl Sites {
                     thread,
                     sample,
                 }));
-                of.insert((thread, pause.start), site);
+                of[thread.index()].push(site);
                 pauses.push((thread, at, around));
             }
         }
@@ -115,17 +115,14 @@ impl Sites {
         building.mark(&pauses, outside, &mut of);
         let Building { mut naming, mut sites, .. } = building;
         for (thread, at, _) in pauses.iter().copied() {
-            let pause = &outside.pauses(thread)[at];
-            if let Some(site) = of.get(&(thread, pause.start)) {
-                let site = &mut sites[*site as usize];
-                site.builds += usize::from(is_like_build(trace, site, pause));
-            }
+            let site = &mut sites[of[thread.index()][at] as usize];
+            site.builds += usize::from(is_like_build(trace, site, &outside.pauses(thread)[at]));
         }
         let mut loads = Vec::new();
         for (thread, at, [_, next]) in pauses {
             let pause = outside.pauses(thread)[at];
-            let site = of.get(&(thread, pause.start)).map(|site| &sites[*site as usize]);
-            if let Some(site) = site.filter(|site| builds(trace, site, &pause)) {
+            let site = &sites[of[thread.index()][at] as usize];
+            if builds(trace, site, &pause) {
                 let by = site.builder.unwrap_or(Mark::BUILD);
                 build(&mut naming, by, &mut samples[thread.index()], &pause);
                 let stack = next.some().map_or(StackId::NONE, |call| trace.calls.stack[call.index()]);
@@ -139,8 +136,8 @@ impl Sites {
 
     /// The site of a segment outside calls.
     pub fn of(&self, outside: &Outside, thread: ThreadId, segment: &Segment) -> SiteId {
-        let pause = outside.pause(thread, segment);
-        let known = pause.and_then(|pause| self.of.get(&(thread, pause.start)).copied());
+        let pause = outside.pause_at(thread, segment);
+        let known = pause.map(|pause| self.of[thread.index()][pause]);
         known.unwrap_or(thread.index() as SiteId)
     }
 
@@ -361,13 +358,10 @@ impl Building<'_> {
         &mut self,
         pauses: &[(ThreadId, usize, [CallId; 2])],
         outside: &mut Outside,
-        of: &mut FxHashMap<(ThreadId, Ns), SiteId>,
+        of: &mut [Vec<SiteId>],
     ) {
-        let mut untold = pauses.to_vec();
-        untold.retain(|(thread, at, _)| {
-            let start = outside.pauses(*thread)[*at].start;
-            of.get(&(*thread, start)).is_some_and(|site| self.is_untold(*site))
-        });
+        let untold = pauses.iter().filter(|(thread, at, _)| self.is_untold(of[thread.index()][*at]));
+        let untold: Vec<_> = untold.copied().collect();
         let middle = |(thread, at, _): &(ThreadId, usize, [CallId; 2])| {
             let pause = &outside.pauses(*thread)[*at];
             (*thread, pause.start + (pause.end - pause.start) / 2)
@@ -376,10 +370,9 @@ impl Building<'_> {
         let trace = self.trace;
         marked(trace, &moments, |moment, marked| {
             let (thread, at, around) = untold[moment];
-            let start = outside.pauses(thread)[at].start;
             if let Some(place) = marked.place {
                 let spot = self.naming.of_ranges(place);
-                of.insert((thread, start), self.between(thread, around, Some(spot)));
+                of[thread.index()][at] = self.between(thread, around, Some(spot));
             }
             let range = marked.range.map(|range| trace.text(trace.ranges.name[range.index()]));
             if range.is_some_and(sleeps) {
