@@ -25,8 +25,10 @@ pub struct Process {
     pub buffers: Vec<Buffer>,
     /// Lock that its threads hold one at a time.
     pub lock: Lock,
-    stream_users: Vec<Option<usize>>,
-    event_users: Vec<Option<usize>>,
+    /// The thread that uses each stream first and has to create it; none when a step creates it.
+    pub stream_users: Vec<Option<usize>>,
+    /// As for streams.
+    pub event_users: Vec<Option<usize>>,
     /// Threads that have created what they are to create.
     set_up: AtomicUsize,
 }
@@ -128,16 +130,6 @@ impl Process {
             std::thread::sleep(segment::NAP);
         }
         Ok(())
-    }
-
-    /// The thread that uses a stream first and has to create it; none when a step creates it.
-    pub fn first_user_of_stream(&self, stream: usize) -> Option<usize> {
-        self.stream_users[stream]
-    }
-
-    /// As for streams.
-    pub fn first_user_of_event(&self, event: usize) -> Option<usize> {
-        self.event_users[event]
     }
 }
 

@@ -1,14 +1,19 @@
 //! A thread's steps as a flat list of instructions, which need no look-up while they are executed.
 
-use super::instruction::{Action, Effect, HostEffect, Instruction, Launch, Offset, Rows, RowsEnd, Transfer};
+use super::instruction::{
+    Action, ContextCall, Effect, EventCall, GraphCall, HostEffect, Instruction, Launch, MemoryCall, Offset,
+    Rows, RowsEnd, StreamCall, Transfer,
+};
 use super::process::Process;
 use super::uses::needs_blas;
-use crate::driver::{Function, Kernel as KernelHandle};
+use crate::driver::Function;
 use crate::kernels::{self, Argument};
 use crate::wire::Note;
 use std::cell::UnsafeCell;
 use trace::MemoryKind;
-use workload::{Barrier, BufferId, Call, Memory, Number, Step, StreamId, StreamKind, Value};
+use workload::{
+    Barrier, BufferId, Call, ContextId, EventId, Kernel, Memory, Step, StreamId, StreamKind, Value,
+};
 
 /// The instructions of a thread. Not `Send`, because launches point into it.
 pub struct Program {
@@ -29,7 +34,7 @@ pub fn compile(process: &Process, thread: usize, barriers: &[Barrier]) -> Result
     let mut compiler = Compiler {
         process,
         barriers,
-        context: asked.context.index(),
+        context: asked.context,
         notes: Vec::new(),
         // Counter 0 stays 0: steps outside of loops are in their first round.
         counters: 1,
@@ -54,7 +59,7 @@ struct Compiler<'a> {
     process: &'a Process,
     barriers: &'a [Barrier],
     /// The thread's.
-    context: usize,
+    context: ContextId,
     notes: Vec<Note>,
     counters: usize,
     list: Vec<Instruction>,
@@ -69,15 +74,14 @@ impl Compiler<'_> {
     fn setup(&mut self, thread: usize) {
         self.place = "preparation".to_owned();
         let asked = &self.process.asked;
-        for (stream, asked) in asked.streams.iter().enumerate() {
-            if self.process.first_user_of_stream(stream) == Some(thread) && asked.kind != StreamKind::Default
-            {
-                self.within(asked.context.index(), |compiler| compiler.create_stream(stream));
+        for (stream, asked) in (0..).map(StreamId).zip(&asked.streams) {
+            if self.process.stream_users[stream] == Some(thread) && asked.kind != StreamKind::Default {
+                self.within(asked.context, |compiler| compiler.create_stream(stream));
             }
         }
-        for (event, asked) in asked.events.iter().enumerate() {
-            if self.process.first_user_of_event(event) == Some(thread) {
-                self.within(asked.context.index(), |compiler| compiler.create_event(event));
+        for (event, asked) in (0..).map(EventId).zip(&asked.events) {
+            if self.process.event_users[event] == Some(thread) {
+                self.within(asked.context, |compiler| compiler.create_event(event));
             }
         }
         let own = &asked.threads[thread];
@@ -87,14 +91,14 @@ impl Compiler<'_> {
     }
 
     /// Makes calls in a context that may not be the thread's.
-    fn within(&mut self, context: usize, calls: impl FnOnce(&mut Self)) {
+    fn within(&mut self, context: ContextId, calls: impl FnOnce(&mut Self)) {
         let own = self.context;
         if context != own {
-            self.action(Function::ContextSetCurrent, Action::SetContext { context });
+            self.action(Function::ContextSetCurrent, ContextCall::Set { context });
         }
         calls(self);
         if context != own {
-            self.action(Function::ContextSetCurrent, Action::SetContext { context: own });
+            self.action(Function::ContextSetCurrent, ContextCall::Set { context: own });
         }
     }
 
@@ -109,14 +113,14 @@ impl Compiler<'_> {
                 Step::Loop { times, steps } => self.repeat(*times, steps, path, part)?,
                 Step::Capture { graph, stream, steps } => {
                     let place = self.place.clone();
-                    let (graph, stream) = (graph.index(), stream.index());
-                    self.action(Function::GraphExecDestroy, Action::DestroyInstance { graph });
-                    self.streamed(Function::CaptureBegin, Action::BeginCapture { stream }, stream);
+                    let (graph, stream) = (*graph, *stream);
+                    self.action(Function::GraphExecDestroy, GraphCall::DestroyInstance { graph });
+                    self.streamed(Function::CaptureBegin, GraphCall::BeginCapture { stream }, stream);
                     self.steps(steps, counter, path, part)?;
                     self.place = place;
-                    self.streamed(Function::CaptureEnd, Action::EndCapture { stream }, stream);
-                    self.action(Function::GraphInstantiate, Action::Instantiate { graph });
-                    self.action(Function::GraphDestroy, Action::DestroyCaptured);
+                    self.streamed(Function::CaptureEnd, GraphCall::EndCapture { stream }, stream);
+                    self.action(Function::GraphInstantiate, GraphCall::Instantiate { graph });
+                    self.action(Function::GraphDestroy, GraphCall::DestroyCaptured);
                 }
             }
             path.pop();
@@ -138,109 +142,76 @@ impl Compiler<'_> {
     }
 
     fn call(&mut self, call: &Call, counter: usize) -> Done {
-        let offset = |number: Number| match number {
-            Number::Is(first) => Offset { first, each: 0, counter: 0 },
-            Number::Index { first, each } => Offset { first, each, counter },
-        };
         match *call {
             Call::Allocate { buffer, stream } => self.allocate(buffer, stream)?,
             Call::Free { buffer, stream } => self.free(buffer, stream)?,
-            Call::Register { buffer } => {
-                let buffer = buffer.index();
-                self.action(Function::HostRegister, Action::Register { buffer });
-            }
+            Call::Register { buffer } => self.action(Function::HostRegister, MemoryCall::Register { buffer }),
             Call::Unregister { buffer } => {
-                let buffer = buffer.index();
-                self.action(Function::HostUnregister, Action::Unregister { buffer });
+                self.action(Function::HostUnregister, MemoryCall::Unregister { buffer });
             }
-            Call::Copy { from, to, offset: at, bytes, stream } => {
-                self.copy(from, to, offset(at), bytes, stream)
+            Call::Copy { from, to, offset, bytes, stream } => {
+                self.copy(from, to, Offset::new(offset, counter), bytes, stream)
             }
             Call::CopyRows { from, to, width, height, depth, from_pitch, to_pitch, stream } => {
                 self.copy_rows([from, to], (width, height, depth), [from_pitch, to_pitch], stream)
             }
-            Call::Elapsed { from, to } => {
-                let (from, to) = (from.index(), to.index());
-                self.action(Function::EventElapsed, Action::Elapsed { from, to });
-            }
             Call::Fill { buffer, value, stream } => self.fill(buffer, value, stream),
-            Call::Check { buffer, bytes, value } => {
-                self.host(HostEffect::Check { buffer: buffer.index(), bytes, value })
-            }
+            Call::Check { buffer, bytes, value } => self.host(HostEffect::Check { buffer, bytes, value }),
             Call::Launch { ref kernel, grid, block, stream } => {
-                let (code, arguments) = kernels::prepare(kernel, |by| self.memory(by).is_host());
-                let stream = stream.index();
-                let handle = self.process.contexts[self.context].kernels[code as usize];
-                let launch = self.launch(handle, (grid, block), stream, &arguments, offset);
-                self.streamed(Function::Launch, Action::Launch(launch), stream);
+                self.launch(kernel, (grid, block), stream, counter);
             }
             Call::BlasNorm { from, to, length, stream } => {
-                let (from, to, stream) = (from.index(), to.index(), stream.index());
                 let length = i32::try_from(length)
                     .map_err(|_| "the norm has too many floats: use a shorter vector".to_owned())?;
                 let norm = Action::BlasNorm { from, to, length, stream };
                 self.streamed(Function::BlasNorm, norm, stream);
             }
             Call::LaunchGraph { graph, stream } => {
-                let (graph, stream) = (graph.index(), stream.index());
-                self.streamed(Function::GraphLaunch, Action::LaunchGraph { graph, stream }, stream);
+                self.streamed(Function::GraphLaunch, GraphCall::Launch { graph, stream }, stream);
             }
             Call::RecordEvent { event, stream } => {
-                let (event, stream) = (event.index(), stream.index());
-                self.streamed(Function::EventRecord, Action::RecordEvent { event, stream }, stream);
+                self.streamed(Function::EventRecord, EventCall::Record { event, stream }, stream);
             }
             Call::WaitEvent { event, stream } => {
-                let (event, stream) = (event.index(), stream.index());
-                self.streamed(Function::StreamWait, Action::WaitEvent { event, stream }, stream);
+                self.streamed(Function::StreamWait, EventCall::Wait { event, stream }, stream);
             }
-            Call::QueryEvent { event } => {
-                let event = event.index();
-                self.action(Function::EventQuery, Action::QueryEvent { event });
-            }
+            Call::QueryEvent { event } => self.action(Function::EventQuery, EventCall::Query { event }),
             Call::SynchronizeEvent { event } => {
-                let event = event.index();
-                self.action(Function::EventSynchronize, Action::SynchronizeEvent { event });
+                self.action(Function::EventSynchronize, EventCall::Synchronize { event });
+            }
+            Call::Elapsed { from, to } => {
+                self.action(Function::EventElapsed, EventCall::Elapsed { from, to })
+            }
+            Call::CreateEvent { event } => self.create_event(event),
+            Call::DestroyEvent { event } => self.action(Function::EventDestroy, EventCall::Destroy { event }),
+            Call::CreateStream { stream } => self.create_stream(stream),
+            Call::DestroyStream { stream } => {
+                self.streamed(Function::StreamDestroy, StreamCall::Destroy { stream }, stream);
             }
             Call::QueryStream { stream } => {
-                let stream = stream.index();
-                self.streamed(Function::StreamQuery, Action::QueryStream { stream }, stream);
+                self.streamed(Function::StreamQuery, StreamCall::Query { stream }, stream);
             }
             Call::SynchronizeStream { stream } => {
-                let stream = stream.index();
-                self.streamed(Function::StreamSynchronize, Action::SynchronizeStream { stream }, stream);
+                self.streamed(Function::StreamSynchronize, StreamCall::Synchronize { stream }, stream);
             }
-            Call::SynchronizeContext => self.action(Function::ContextSynchronize, Action::SynchronizeContext),
-            Call::CreateStream { stream } => {
-                let stream = stream.index();
-                self.create_stream(stream);
-            }
-            Call::DestroyStream { stream } => {
-                let stream = stream.index();
-                self.streamed(Function::StreamDestroy, Action::DestroyStream { stream }, stream);
-            }
-            Call::CreateEvent { event } => self.create_event(event.index()),
-            Call::DestroyEvent { event } => {
-                let event = event.index();
-                self.action(Function::EventDestroy, Action::DestroyEvent { event });
-            }
+            Call::SynchronizeContext => self.action(Function::ContextSynchronize, ContextCall::Synchronize),
             Call::LoadModule => {
-                self.action(Function::ModuleLoad, Action::LoadModule);
-                self.action(Function::ModuleUnload, Action::UnloadModule);
+                self.action(Function::ModuleLoad, ContextCall::LoadModule);
+                self.action(Function::ModuleUnload, ContextCall::UnloadModule);
             }
             Call::Sleep { ns } => self.host(HostEffect::Sleep { ns }),
             Call::Work { ns } => self.host(HostEffect::Work { ns }),
             Call::Hold { ns } => self.host(HostEffect::Hold { ns }),
             Call::Meet { barrier } => {
-                let barrier = barrier.index();
-                self.host(HostEffect::Meet { barrier, parties: self.barriers[barrier].parties });
+                let parties = self.barriers[barrier].parties;
+                self.host(HostEffect::Meet { barrier: barrier.index(), parties });
             }
         }
         Ok(())
     }
 
     fn allocate(&mut self, buffer: BufferId, stream: Option<StreamId>) -> Done {
-        let stream = stream.map(StreamId::index);
-        let (memory, buffer) = (self.memory(buffer), buffer.index());
+        let memory = self.memory(buffer);
         let function = match memory {
             Memory::Device => Function::MemAlloc,
             Memory::Pool => Function::PoolAlloc,
@@ -252,13 +223,12 @@ impl Compiler<'_> {
             }
         };
         self.pooled(function, memory)?;
-        self.action(function, Action::Allocate { buffer, stream });
+        self.action(function, MemoryCall::Allocate { buffer, stream });
         Ok(())
     }
 
     fn free(&mut self, buffer: BufferId, stream: Option<StreamId>) -> Done {
-        let stream = stream.map(StreamId::index);
-        let (memory, buffer) = (self.memory(buffer), buffer.index());
+        let memory = self.memory(buffer);
         let function = match memory {
             Memory::Device | Memory::Managed => Function::MemFree,
             Memory::Pool => Function::PoolFree,
@@ -269,7 +239,7 @@ impl Compiler<'_> {
             }
         };
         self.pooled(function, memory)?;
-        self.action(function, Action::Free { buffer, stream });
+        self.action(function, MemoryCall::Free { buffer, stream });
         Ok(())
     }
 
@@ -289,9 +259,8 @@ impl Compiler<'_> {
     }
 
     fn copy(&mut self, from: BufferId, to: BufferId, offset: Offset, bytes: u64, stream: Option<StreamId>) {
-        let stream = stream.map(StreamId::index);
         let asynchronous = stream.is_some();
-        let copy = Transfer { from: from.index(), to: to.index(), offset, bytes, stream };
+        let copy = Transfer { from, to, offset, bytes, stream };
         let across = self.context_of(from) != self.context_of(to);
         let function = match (self.memory(from).is_host(), self.memory(to).is_host()) {
             (true, true) => return self.host(HostEffect::Copy(copy)),
@@ -306,7 +275,7 @@ impl Compiler<'_> {
             (false, false) => Function::CopyWithin,
         };
         let memory = Some([from, to].map(|buffer| kind(self.memory(buffer)).name().to_owned()).into());
-        let note = Note { bytes, memory, stream: stream.map(|row| row as u32), ..Note::default() };
+        let note = Note { bytes, memory, stream: stream.map(|stream| stream.0), ..Note::default() };
         self.push(Effect::Call(function, Action::Copy(copy)), note);
     }
 
@@ -318,20 +287,17 @@ impl Compiler<'_> {
         stream: StreamId,
     ) {
         let end = |buffer: BufferId, pitch: u64| RowsEnd {
-            buffer: buffer.index(),
+            buffer,
             is_host: self.memory(buffer).is_host(),
             pitch: pitch as usize,
         };
         let [from, to] = [end(ends[0], from_pitch), end(ends[1], to_pitch)];
-        let (stream, function) = match depth {
-            None => (stream.index(), Function::CopyRows),
-            Some(_) => (stream.index(), Function::CopySlices),
-        };
+        let function = if depth.is_some() { Function::CopySlices } else { Function::CopyRows };
         let bytes = width.saturating_mul(height).saturating_mul(depth.unwrap_or(1));
         let depth = depth.map(|depth| depth as usize);
         let rows = Rows { from, to, width: width as usize, height: height as usize, depth, stream };
         let memory = Some(ends.map(|buffer| kind(self.memory(buffer)).name().to_owned()).into());
-        let note = Note { bytes, memory, stream: Some(stream as u32), ..Note::default() };
+        let note = Note { bytes, memory, stream: Some(stream.0), ..Note::default() };
         self.push(Effect::Call(function, Action::CopyRows(rows)), note);
     }
 
@@ -340,38 +306,33 @@ impl Compiler<'_> {
             Value::Int(value) => value as u32,
             Value::Float(value) => value.to_bits(),
         };
-        let (memory, bytes, buffer) = (self.memory(buffer), self.bytes(buffer), buffer.index());
-        let Some(stream) = stream.map(StreamId::index) else {
+        let Some(stream) = stream else {
             return self.host(HostEffect::Fill { buffer, word });
         };
-        let memory = Some((String::new(), kind(memory).name().to_owned()));
-        let note = Note { bytes, memory, stream: Some(stream as u32), ..Note::default() };
+        let bytes = self.process.asked.buffers[buffer].bytes;
+        let memory = Some((String::new(), kind(self.memory(buffer)).name().to_owned()));
+        let note = Note { bytes, memory, stream: Some(stream.0), ..Note::default() };
         self.push(Effect::Call(Function::Fill, Action::Fill { buffer, word, stream }), note);
     }
 
-    fn launch(
-        &self,
-        kernel: KernelHandle,
-        (grid, block): (u32, u32),
-        stream: usize,
-        asked: &[Argument],
-        offset: impl Fn(Number) -> Offset,
-    ) -> Launch {
+    fn launch(&mut self, kernel: &Kernel, (grid, block): (u32, u32), stream: StreamId, counter: usize) {
+        let (code, asked) = kernels::prepare(kernel, |by| self.memory(by).is_host());
+        let kernel = self.process.contexts[self.context].kernels[code as usize];
         let (mut buffers, mut changing, mut on_host) = (Vec::new(), Vec::new(), Vec::new());
         let numbers: Box<[_]> = asked.iter().map(|_| UnsafeCell::new(0)).collect();
         let mut arguments = Vec::new();
         for (at, argument) in asked.iter().enumerate() {
             arguments.push(UnsafeCell::new(match *argument {
                 Argument::Buffer(buffer) => {
-                    buffers.push(buffer.index());
-                    self.process.buffers[buffer.index()].address.as_ptr().cast()
+                    buffers.push(buffer);
+                    self.process.buffers[buffer].address.as_ptr().cast()
                 }
                 Argument::OnHost(buffer) => {
-                    on_host.push((at, buffer.index()));
+                    on_host.push((at, buffer));
                     std::ptr::null_mut()
                 }
                 Argument::Number(number) => {
-                    changing.push((at, offset(number)));
+                    changing.push((at, Offset::new(number, counter)));
                     numbers[at].get().cast()
                 }
             }));
@@ -382,52 +343,41 @@ impl Compiler<'_> {
             offset.each != 0
         });
         let (buffers, changing, on_host) = (buffers.into(), changing.into(), on_host.into());
-        Launch {
-            kernel,
-            grid,
-            block,
-            stream,
-            buffers,
-            arguments: arguments.into(),
-            numbers,
-            changing,
-            on_host,
-        }
+        let arguments = arguments.into();
+        let launch = Launch { kernel, grid, block, stream, buffers, arguments, numbers, changing, on_host };
+        self.streamed(Function::Launch, Action::Launch(launch), stream);
     }
 
-    fn create_stream(&mut self, stream: usize) {
+    fn create_stream(&mut self, stream: StreamId) {
         let non_blocking = self.process.asked.streams[stream].kind == StreamKind::NonBlocking;
         let flags = if non_blocking { crate::driver::NON_BLOCKING } else { 0 };
-        self.streamed(Function::StreamCreate, Action::CreateStream { stream, flags }, stream);
+        self.streamed(Function::StreamCreate, StreamCall::Create { stream, flags }, stream);
     }
 
-    fn create_event(&mut self, event: usize) {
+    fn create_event(&mut self, event: EventId) {
         let flags = if self.process.asked.events[event].timing { 0 } else { crate::driver::DISABLE_TIMING };
-        self.action(Function::EventCreate, Action::CreateEvent { event, flags });
+        self.action(Function::EventCreate, EventCall::Create { event, flags });
     }
 
     fn memory(&self, buffer: BufferId) -> Memory {
-        self.process.asked.buffers[buffer.index()].memory
+        self.process.asked.buffers[buffer].memory
     }
 
-    fn context_of(&self, buffer: BufferId) -> usize {
-        self.process.asked.buffers[buffer.index()].context.index()
-    }
-
-    fn bytes(&self, buffer: BufferId) -> u64 {
-        self.process.asked.buffers[buffer.index()].bytes
+    fn context_of(&self, buffer: BufferId) -> ContextId {
+        self.process.asked.buffers[buffer].context
     }
 
     fn host(&mut self, deed: HostEffect) {
         self.push(Effect::Host(deed), Note::default());
     }
 
-    fn action(&mut self, function: Function, action: Action) {
-        self.push(Effect::Call(function, action), Note::default());
+    fn action(&mut self, function: Function, action: impl Into<Action>) {
+        self.push(Effect::Call(function, action.into()), Note::default());
     }
 
-    fn streamed(&mut self, function: Function, action: Action, stream: usize) {
-        self.push(Effect::Call(function, action), Note { stream: Some(stream as u32), ..Note::default() });
+    fn streamed(&mut self, function: Function, action: impl Into<Action>, stream: StreamId) {
+        let note = Note { stream: Some(stream.0), ..Note::default() };
+        self.push(Effect::Call(function, action.into()), note);
     }
 
     fn push(&mut self, what: Effect, note: Note) {

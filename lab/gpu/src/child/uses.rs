@@ -9,10 +9,10 @@ pub fn first_users(asked: &Process) -> (Vec<Option<usize>>, Vec<Option<usize>>) 
     for (number, thread) in asked.threads.iter().enumerate() {
         for steps in [&thread.before, &thread.body, &thread.after] {
             uses(steps, &mut |used| match used {
-                Use::Stream(stream) => drop(streams[stream.index()].get_or_insert(number)),
-                Use::Event(event) => drop(events[event.index()].get_or_insert(number)),
-                Use::NewStream(stream) => new_streams.push(stream.index()),
-                Use::NewEvent(event) => new_events.push(event.index()),
+                Use::Stream(stream) => drop(streams[stream].get_or_insert(number)),
+                Use::Event(event) => drop(events[event].get_or_insert(number)),
+                Use::NewStream(stream) => new_streams.push(stream),
+                Use::NewEvent(event) => new_events.push(event),
             });
         }
     }
