@@ -160,12 +160,7 @@ impl Compiler<'_> {
             Call::Launch { ref kernel, grid, block, stream } => {
                 self.launch(kernel, (grid, block), stream, counter);
             }
-            Call::BlasNorm { from, to, length, stream } => {
-                let length = i32::try_from(length)
-                    .map_err(|_| "the norm has too many floats: use a shorter vector".to_owned())?;
-                let norm = Action::BlasNorm { from, to, length, stream };
-                self.streamed(Function::BlasNorm, norm, stream);
-            }
+            Call::BlasNorm { from, to, length, stream } => self.blas_norm(from, to, length, stream)?,
             Call::LaunchGraph { graph, stream } => {
                 self.streamed(Function::GraphLaunch, GraphCall::Launch { graph, stream }, stream);
             }
@@ -195,10 +190,7 @@ impl Compiler<'_> {
                 self.streamed(Function::StreamSynchronize, StreamCall::Synchronize { stream }, stream);
             }
             Call::SynchronizeContext => self.action(Function::ContextSynchronize, ContextCall::Synchronize),
-            Call::LoadModule => {
-                self.action(Function::ModuleLoad, ContextCall::LoadModule);
-                self.action(Function::ModuleUnload, ContextCall::UnloadModule);
-            }
+            Call::LoadModule => self.load_module(),
             Call::Sleep { ns } => self.host(HostEffect::Sleep { ns }),
             Call::Work { ns } => self.host(HostEffect::Work { ns }),
             Call::Hold { ns } => self.host(HostEffect::Hold { ns }),
@@ -346,6 +338,19 @@ impl Compiler<'_> {
         let arguments = arguments.into();
         let launch = Launch { kernel, grid, block, stream, buffers, arguments, numbers, changing, on_host };
         self.streamed(Function::Launch, Action::Launch(launch), stream);
+    }
+
+    fn blas_norm(&mut self, from: BufferId, to: BufferId, length: u32, stream: StreamId) -> Done {
+        let length = i32::try_from(length)
+            .map_err(|_| "the norm has too many floats: use a shorter vector".to_owned())?;
+        self.streamed(Function::BlasNorm, Action::BlasNorm { from, to, length, stream }, stream);
+        Ok(())
+    }
+
+    /// Loads a module, and unloads it.
+    fn load_module(&mut self) {
+        self.action(Function::ModuleLoad, ContextCall::LoadModule);
+        self.action(Function::ModuleUnload, ContextCall::UnloadModule);
     }
 
     fn create_stream(&mut self, stream: StreamId) {
