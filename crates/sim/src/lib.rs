@@ -37,6 +37,7 @@ mod error;
 mod events;
 mod host;
 mod layout;
+mod load;
 mod machine;
 mod model;
 mod options;
