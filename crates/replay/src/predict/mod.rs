@@ -2,6 +2,7 @@
 
 pub(crate) mod ahead;
 pub(crate) mod beside;
+mod change;
 pub(crate) mod faster;
 pub(crate) mod fixes;
 pub(crate) mod gains;
@@ -9,17 +10,20 @@ pub(crate) mod pauses;
 pub(crate) mod processors;
 pub(crate) mod ranking;
 pub(crate) mod removed;
+mod search;
 pub(crate) mod spare;
 pub(crate) mod untraced;
 
+pub use change::{Change, fix, fixes};
+
 use crate::fit::Fit;
-use crate::predict::fixes::{FIXES, Fix, MOVING, Scene, more_cpus};
+use crate::predict::fixes::{Scene, more_cpus};
 use crate::predict::processors::Processors;
 use crate::predict::spare::Spare;
 use crate::retime::{began, covered, worked, write};
-use crate::{Error, Recovered, Removed, retime};
+use crate::{Error, Recovered, retime};
+use change::{apply, ids};
 use explain::{Cause, ThreadGain};
-use faster::Faster;
 use rayon::prelude::*;
 use serde::Serialize;
 use sim::Replayed;
@@ -36,14 +40,8 @@ const FLOOR: f64 = 0.01;
 /// A smaller gain is none, as a part of the time.
 pub const LEAST: f64 = 0.005;
 
-/// Most changes that are combined in a search.
-const COMBINED: usize = 3;
-
 /// Where threads are awake without a processor for less time by this part, who has one is found anew.
 const SPARED: f64 = 0.05;
-
-/// How many of the best single changes a search combines.
-const TRIED: usize = 5;
 
 /// One or several changes and what they would gain.
 #[derive(Clone, Debug, Serialize)]
@@ -82,98 +80,6 @@ pub struct Gain {
 
 /// So many predictions run at once at most: each has a copy of the program.
 const AT_ONCE: usize = 8;
-
-/// Fixes of which one has use for the other: processes without MPS take turns.
-const TOGETHER: &[&[&str]] = &[&["process-per-thread", "mps"]];
-
-/// A change to a program.
-#[derive(Clone, Copy)]
-pub enum Change<'a> {
-    /// A fix.
-    Fix(&'a Fix),
-    /// Something is faster.
-    Faster(&'a Faster),
-    /// The cause of a finding is gone.
-    Removed(&'a Removed),
-}
-
-impl Change<'_> {
-    /// Its name, or as it was written.
-    pub fn id(&self) -> &str {
-        match self {
-            Change::Fix(fix) => fix.id,
-            Change::Faster(faster) => faster.text(),
-            Change::Removed(removed) => removed.text(),
-        }
-    }
-
-    /// Fixes are applied in the order of [`FIXES`], with what is [`IMAGINED`] between.
-    fn order(&self) -> usize {
-        match self {
-            Change::Fix(fix) => match FIXES.iter().position(|of| of.id == fix.id) {
-                Some(at) if at < IMAGINED => at,
-                Some(at) => at + 1,
-                None => FIXES.len(),
-            },
-            Change::Faster(_) | Change::Removed(_) => IMAGINED,
-        }
-    }
-
-    /// The change, if it is one of the program's own code: several of these are applied at once.
-    fn host(&self) -> Option<&Faster> {
-        match self {
-            Change::Faster(faster) => Some(*faster).filter(|faster| faster.is_host()),
-            Change::Fix(_) | Change::Removed(_) => None,
-        }
-    }
-
-    /// When it is safe; nothing of what is only imagined.
-    fn safety(&self) -> Option<&'static str> {
-        match self {
-            Change::Fix(fix) => Some(fix.safety),
-            Change::Faster(_) | Change::Removed(_) => None,
-        }
-    }
-
-    fn apply(&self, scene: &Scene<'_>, to: &mut Recovered) -> usize {
-        match self {
-            Change::Fix(fix) => (fix.apply)(scene, to),
-            Change::Faster(faster) => faster.apply(scene, to),
-            Change::Removed(removed) => removed.apply(scene, to),
-        }
-    }
-}
-
-/// Applies changes, and takes off the time in which threads were ready without a processor if they take turns at `processors`. Returns how
-/// many calls, operations and pauses the changes changed; `None` if one of them changes nothing.
-fn apply(
-    wanted: &[Change<'_>],
-    processors: Option<&Processors>,
-    scene: &Scene<'_>,
-    to: &mut Recovered,
-) -> Option<usize> {
-    let some = |changed: usize| (changed > 0).then_some(changed);
-    let sum = |changes: &[Change<'_>], to: &mut Recovered| -> Option<usize> {
-        changes.iter().map(|change| some(change.apply(scene, to))).sum()
-    };
-    let hosts: Vec<&Faster> = wanted.iter().filter_map(Change::host).collect();
-    let mut others: Vec<_> = wanted.iter().copied().filter(|change| change.host().is_none()).collect();
-    others.sort_by_key(Change::order);
-    let moving = others.partition_point(|change| change.order() <= IMAGINED);
-    let first = sum(&others[..moving], to)?;
-    if let Some(processors) = processors {
-        processors.take_turns(scene, to);
-    }
-    let host: usize =
-        hosts.chunks(faster::MOST).map(|hosts| some(faster::hosts(hosts, scene, to))).sum::<Option<_>>()?;
-    Some(first + host + sum(&others[moving..], to)?)
-}
-
-/// Where what is only imagined comes in the order of [`FIXES`]: before the last of them, which move calls.
-const IMAGINED: usize = FIXES.len() - MOVING;
-
-/// Fixes that are applied together.
-type Fixes = Vec<&'static Fix>;
 
 /// A changed program and its replay.
 struct Ran {
@@ -480,68 +386,6 @@ impl<'a> Predictor<'a> {
         Some(ThreadGain { pid, tid: of.tid, share: ns as f64 / self.judged(base, unchanged).max(1) as f64 })
     }
 
-    /// Every change that fits the trace, and the best of up to three together, by gain.
-    ///
-    /// # Errors
-    /// The errors of [`Predictor::predict`].
-    pub fn search(&self) -> Result<Vec<Prediction>, Error> {
-        let together = TOGETHER.iter().map(|ids| ids.iter().copied().filter_map(fix).collect());
-        let sets: Vec<Fixes> = FIXES.iter().map(|fix| vec![fix]).chain(together).collect();
-        let predict =
-            |fixes: &Fixes| Ok(self.predict(&changes(fixes))?.map(|prediction| (fixes.clone(), prediction)));
-        let mut found: Vec<(Fixes, Prediction)> = each(&sets, predict)?.into_iter().flatten().collect();
-        drop_needless(&mut found);
-        found.sort_by(|(_, a), (_, b)| b.gain.share.total_cmp(&a.gain.share));
-        let gains = found.iter().filter(|(_, one)| one.gain.share >= LEAST).take(TRIED);
-        let gaining: Vec<Fixes> = gains.map(|(fixes, _)| fixes.clone()).collect();
-        let mut best = found.first().map(|(fixes, prediction)| (fixes.clone(), prediction.gain.share));
-        let alone = best.as_ref().map_or(0, |(fixes, _)| fixes.len());
-        while let Some(better) =
-            best.as_ref().map(|best| self.with_another(best, &gaining)).transpose()?.flatten()
-        {
-            best = Some(better);
-        }
-        if let Some((fixes, _)) = best.filter(|(fixes, _)| fixes.len() > alone) {
-            found.extend(self.predict(&changes(&fixes))?.map(|prediction| (fixes, prediction)));
-        }
-        found.sort_by(|(_, a), (_, b)| b.gain.share.total_cmp(&a.gain.share));
-        Ok(found.into_iter().map(|(_, prediction)| prediction).collect())
-    }
-
-    /// The best of some changes with others, and its gain; `None` if none gains anything beside them.
-    fn with_another(
-        &self,
-        (fixes, gain): &(Fixes, f64),
-        others: &[Fixes],
-    ) -> Result<Option<(Fixes, f64)>, Error> {
-        let is_new = |other: &&Fixes| other.iter().all(|other| fixes.iter().all(|fix| fix.id != other.id));
-        let fits = |other: &&Fixes| fixes.len() + other.len() <= COMBINED;
-        let with = |other: &Fixes| fixes.iter().chain(other).copied().collect();
-        let sets: Vec<Fixes> = others.iter().filter(is_new).filter(fits).map(with).collect();
-        let gains = each(&sets, |fixes| {
-            let (wanted, id) = (changes(fixes), ids(&changes(fixes)));
-            let Some(ran) = self.run(&wanted, &id)? else { return Ok(None) };
-            let (Gain { share, .. }, _) = self.gain_of(&ran);
-            self.keep_best(Best { id, share, ran });
-            Ok(Some((fixes.clone(), share)))
-        })?;
-        let better = gains.into_iter().flatten().filter(|(_, share)| *share > gain + LEAST);
-        // Of equal ones the first.
-        Ok(better.reduce(|best, one| if one.1 > best.1 { one } else { best }))
-    }
-
-    /// Keeps a run if it gains more than the one that is kept.
-    fn keep_best(&self, new: Best) {
-        let mut best = self.best.lock().unwrap_or_else(PoisonError::into_inner);
-        let other = match &*best {
-            Some(kept) if kept.share >= new.share => Some(new),
-            _ => best.replace(new),
-        };
-        if let Some(other) = other {
-            self.programs.keep(other.ran.changed);
-        }
-    }
-
     /// The run that is kept, if it is of these changes.
     fn take_best(&self, id: &str) -> Option<Ran> {
         let mut best = self.best.lock().unwrap_or_else(PoisonError::into_inner);
@@ -577,38 +421,4 @@ fn each<S: Sync, R: Send>(
         all.extend(given?);
     }
     Ok(all)
-}
-
-/// Drops fixes that belong together but gain no more than one of them.
-fn drop_needless(found: &mut Vec<(Fixes, Prediction)>) {
-    let gains: Vec<(&str, f64)> = found
-        .iter()
-        .filter(|(fixes, _)| fixes.len() == 1)
-        .map(|(fixes, one)| (fixes[0].id, one.gain.share))
-        .collect();
-    let most = |fixes: &Fixes| {
-        let of = gains.iter().filter(|(id, _)| fixes.iter().any(|fix| fix.id == *id));
-        of.map(|(_, share)| *share).reduce(f64::max)
-    };
-    found.retain(|(fixes, one)| {
-        fixes.len() == 1 || most(fixes).is_none_or(|most| one.gain.share > most + LEAST)
-    });
-}
-
-fn changes(fixes: &Fixes) -> Vec<Change<'static>> {
-    fixes.iter().copied().map(Change::Fix).collect()
-}
-
-fn ids(wanted: &[Change<'_>]) -> String {
-    wanted.iter().map(Change::id).collect::<Vec<_>>().join(",")
-}
-
-/// The fixes of these names, with commas between them; `None` if there is no such fix.
-pub fn fixes(ids: &str) -> Option<Vec<Change<'static>>> {
-    ids.split(',').map(|id| fix(id).map(Change::Fix)).collect()
-}
-
-/// The change of this name.
-pub fn fix(id: &str) -> Option<&'static Fix> {
-    FIXES.iter().find(|fix| fix.id == id)
 }
