@@ -442,6 +442,11 @@ struct Chained {
 }
 
 impl Chained {
+    /// The thread that is waited for, as `party` describes one of so many.
+    fn party(&self, party: impl FnOnce(ThreadId, usize) -> Party) -> Option<Party> {
+        self.holder.map(|thread| party(thread, self.holders))
+    }
+
     /// Roots of rows, the one of most time first, which `all` unites. Rows of several places may have several chains: then none is
     /// shown, and of a lock's holders the one of most time.
     fn of(rows: &[&Row], all: &mut Row, is_one_place: bool) -> Chained {
