@@ -113,8 +113,7 @@ impl<'a> Roots<'a> {
 
     fn finding(&self, mut rows: Vec<&Row>, parts: &FxHashMap<Key, Place>) -> Finding {
         rows.sort_by_key(|row| (std::cmp::Reverse(row.ns), row.root));
-        let mut all = rows[0].clone();
-        rows[1..].iter().for_each(|row| all.absorb((*row).clone()));
+        let mut all = united(&rows);
         let cause = all.root.cause;
         let evidence = About::of(cause).evidence_in(&self.facts.trace.meta.source);
         let Statement { because, why, fixes } = About::of(cause).of_account(evidence);
@@ -431,6 +430,13 @@ fn is_one_place(rows: &[&Row]) -> bool {
     spot(rows[0]).is_some() && rows.iter().all(|row| spot(row) == spot(rows[0]))
 }
 
+/// All rows as one, with the root of the first.
+fn united(rows: &[&Row]) -> Row {
+    let mut all = rows[0].clone();
+    rows[1..].iter().for_each(|row| all.absorb((*row).clone()));
+    all
+}
+
 /// Threads that are waited for at the root of a finding.
 struct Chained {
     /// Whether waits lead to the root, or a lock's holder is it.
@@ -442,11 +448,6 @@ struct Chained {
 }
 
 impl Chained {
-    /// The thread that is waited for, as `party` describes one of so many.
-    fn party(&self, party: impl FnOnce(ThreadId, usize) -> Party) -> Option<Party> {
-        self.holder.map(|thread| party(thread, self.holders))
-    }
-
     /// Roots of rows, the one of most time first, which `all` unites. Rows of several places may have several chains: then none is
     /// shown, and of a lock's holders the one of most time.
     fn of(rows: &[&Row], all: &mut Row, is_one_place: bool) -> Chained {
