@@ -130,6 +130,37 @@ fn parquet_is_the_holdup_file_and_what_was_found() {
     with_export(&trace, |export| check_losses(export, &directory.path().join("losses.parquet")));
 }
 
+/// Names that a column of the trace has in tables with names.
+fn names_of(column: &str) -> Vec<String> {
+    let other = match column {
+        "process" => "pid".to_owned(),
+        "caller" => "called_from".to_owned(),
+        "range" => "operator".to_owned(),
+        _ => column.replace("stack", "place"),
+    };
+    let forms = ["", "_ns", "_pid", "_thread"].map(|unit| format!("{column}{unit}"));
+    forms.into_iter().chain([other]).collect()
+}
+
+#[test]
+fn tables_with_names_have_every_column_of_the_trace() {
+    let trace = named("x");
+    let [plain, resolved] = [(), ()].map(|()| tempfile::tempdir().expect("can create"));
+    with_export(&trace, |export| export::parquet(export, plain.path(), &mut |_| {})).expect("can write");
+    with_export(&trace, |export| export::csv(export, resolved.path(), &mut |_| {})).expect("can write");
+    for table in trace::TABLES {
+        let file = std::fs::File::open(plain.path().join(format!("{table}.parquet"))).expect("is there");
+        let file = SerializedFileReader::new(file).expect("Parquet");
+        let text = std::fs::read_to_string(resolved.path().join(format!("{table}.csv"))).expect("UTF-8");
+        let header: Vec<&str> = text.lines().next().expect("a header").split(',').collect();
+        for column in file.metadata().file_metadata().schema_descr().columns() {
+            let names = names_of(column.name());
+            let is_there = names.iter().any(|name| header.contains(&name.as_str()));
+            assert!(is_there, "{table}: none of {names:?} in {header:?}");
+        }
+    }
+}
+
 /// Row numbers in `losses.parquet` are those of the other tables.
 fn check_losses(export: &Export<'_>, path: &Path) {
     let file = SerializedFileReader::new(std::fs::File::open(path).expect("is there")).expect("Parquet");

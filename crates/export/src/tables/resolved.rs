@@ -291,6 +291,7 @@ fn launch_columns<'a>(table: Table<'a>, trace: &'a Trace) -> Table<'a> {
         .int("static_shared", |row| stated(ops.static_shared[row]))
         .int("dynamic_shared", |row| stated(ops.dynamic_shared[row]))
         .int("graph_node", |row| stated(ops.graph_node[row]))
+        .text("communicator", |row| trace.text(ops.communicator[row]))
 }
 
 /// The number, unless it is 0, which in a trace means "not stated".
