@@ -9,7 +9,8 @@ use syn::{Attribute, ItemUse, Macro, Pat, UseTree};
 const EVERYWHERE: [&str; 2] = ["Cause", "Evidence"];
 
 /// Such enums among the kinds of records, by the names of `spool`: elsewhere these names are others'.
-const RECORDS: [&str; 8] = ["Kind", "Step", "Reference", "CallMade", "Operation", "Plain", "Kept", "Watched"];
+const RECORDS: [&str; 8] =
+    ["Kind", "Step", "Reference", "CallMade", "Operation", "Plain", "RecordKind", "Watched"];
 
 /// Crates that use the kinds of records.
 const OF_RECORDS: [&str; 5] =
@@ -242,6 +243,15 @@ mod tests {
         assert_eq!(arms("fn f() { match c {\n(Cause::Gil, 1) => 1,\n(_, 2) => 2 } }"), [3]);
         assert_eq!(arms("use a::Cause::{Gil, Lock};\nfn f() { match c {\nGil => 1,\n_ => 2 } }"), [4]);
         assert_eq!(arms("fn f() { match c {\nspool::Kind::Call => 1,\n_ => 2 } }"), [3]);
+    }
+
+    #[test]
+    fn every_step_of_the_importer_is_known() {
+        let kinds = include_str!("../../../crates/spool/src/kinds.rs");
+        let begins = |line: &'static str| line.strip_prefix("    ")?.strip_suffix(" {");
+        let steps = kinds.lines().filter_map(begins).filter(|name| name.chars().all(char::is_alphabetic));
+        let steps: Vec<&str> = steps.collect();
+        assert_eq!(steps, RECORDS[2..], "`kinds!` declares other steps");
     }
 
     #[test]
