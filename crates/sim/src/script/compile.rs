@@ -153,9 +153,9 @@ fn used(call: &Call) -> (Option<workload::StreamId>, Option<workload::EventId>) 
         | Call::Free { stream, .. }
         | Call::Copy { stream, .. }
         | Call::Fill { stream, .. } => (stream, None),
-        Call::CopyRows { stream, .. } | Call::BlasNorm { stream, .. } => (Some(stream), None),
-        // A thread that measures between two events does not create them: another thread, or an earlier step, records them.
-        Call::Launch { stream, .. }
+        Call::CopyRows { stream, .. }
+        | Call::BlasNorm { stream, .. }
+        | Call::Launch { stream, .. }
         | Call::LaunchGraph { stream, .. }
         | Call::QueryStream { stream }
         | Call::SynchronizeStream { stream }
@@ -168,7 +168,17 @@ fn used(call: &Call) -> (Option<workload::StreamId>, Option<workload::EventId>) 
         | Call::SynchronizeEvent { event }
         | Call::CreateEvent { event }
         | Call::DestroyEvent { event } => (None, Some(event)),
-        _ => (None, None),
+        // A thread that measures between two events does not create them: another thread, or an earlier step, records them.
+        Call::Elapsed { .. } => (None, None),
+        Call::Register { .. }
+        | Call::Unregister { .. }
+        | Call::Check { .. }
+        | Call::SynchronizeContext
+        | Call::LoadModule
+        | Call::Sleep { .. }
+        | Call::Work { .. }
+        | Call::Hold { .. }
+        | Call::Meet { .. } => (None, None),
     }
 }
 
@@ -265,8 +275,26 @@ impl Compiler<'_> {
                 self.copy([from, to], bytes, Some(stream), |plan| named(name, plan));
             }
             Call::Copy { from, to, bytes, stream, .. } => self.copy([from, to], bytes, stream, |plan| plan),
-            ref other => {
-                let plan = costs.other(other);
+            Call::Allocate { .. }
+            | Call::Free { .. }
+            | Call::Register { .. }
+            | Call::Unregister { .. }
+            | Call::Fill { .. }
+            | Call::BlasNorm { .. }
+            | Call::LaunchGraph { .. }
+            | Call::RecordEvent { .. }
+            | Call::WaitEvent { .. }
+            | Call::QueryEvent { .. }
+            | Call::SynchronizeEvent { .. }
+            | Call::Elapsed { .. }
+            | Call::QueryStream { .. }
+            | Call::SynchronizeStream { .. }
+            | Call::SynchronizeContext
+            | Call::CreateStream { .. }
+            | Call::DestroyStream { .. }
+            | Call::CreateEvent { .. }
+            | Call::DestroyEvent { .. } => {
+                let plan = costs.other(call);
                 self.plan(plan);
             }
         }

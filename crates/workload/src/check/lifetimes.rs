@@ -242,15 +242,34 @@ fn deeds(step: &Step) -> Vec<(Transition, Thing)> {
 
 /// Effect of a call on one of the things it names.
 fn deed(call: &Call, thing: Thing) -> Transition {
-    match (call, thing) {
-        (Call::Allocate { .. }, Thing::Buffer(_))
-        | (Call::CreateStream { .. }, _)
-        | (Call::CreateEvent { .. }, _) => Transition::Begin,
-        (Call::Free { .. }, Thing::Buffer(_))
-        | (Call::Unregister { .. }, _)
-        | (Call::DestroyStream { .. }, _)
-        | (Call::DestroyEvent { .. }, _) => Transition::End,
-        _ => Transition::Use,
+    // Pool memory begins and ends in the order of a stream.
+    let of_buffer = |deed| if matches!(thing, Thing::Buffer(_)) { deed } else { Transition::Use };
+    match call {
+        Call::Allocate { .. } => of_buffer(Transition::Begin),
+        Call::Free { .. } => of_buffer(Transition::End),
+        Call::CreateStream { .. } | Call::CreateEvent { .. } => Transition::Begin,
+        Call::Unregister { .. } | Call::DestroyStream { .. } | Call::DestroyEvent { .. } => Transition::End,
+        Call::Register { .. }
+        | Call::Copy { .. }
+        | Call::CopyRows { .. }
+        | Call::Fill { .. }
+        | Call::Check { .. }
+        | Call::Launch { .. }
+        | Call::BlasNorm { .. }
+        | Call::LaunchGraph { .. }
+        | Call::RecordEvent { .. }
+        | Call::WaitEvent { .. }
+        | Call::QueryEvent { .. }
+        | Call::SynchronizeEvent { .. }
+        | Call::Elapsed { .. }
+        | Call::QueryStream { .. }
+        | Call::SynchronizeStream { .. }
+        | Call::SynchronizeContext
+        | Call::LoadModule
+        | Call::Sleep { .. }
+        | Call::Work { .. }
+        | Call::Hold { .. }
+        | Call::Meet { .. } => Transition::Use,
     }
 }
 

@@ -112,20 +112,45 @@ impl Sums {
     fn of_step(step: &Step) -> Sums {
         let call = Sums { calls: 1, ..Sums::default() };
         match step {
-            Step::Call(Call::Sleep { ns } | Call::Work { ns } | Call::Hold { ns }) => {
-                Sums { ns: (*ns).into(), ..call }
-            }
-            Step::Call(Call::Copy { bytes, .. }) => Sums { bytes: (*bytes).into(), ..call },
-            Step::Call(Call::CopyRows { width, height, depth, .. }) => {
-                let rows = u128::from(*height).saturating_mul(depth.unwrap_or(1).into());
-                Sums { bytes: rows.saturating_mul((*width).into()), ..call }
-            }
-            Step::Call(Call::Launch { kernel: Kernel::Delay { cycles }, .. }) => {
-                Sums { cycles: (*cycles).into(), ..call }
-            }
-            Step::Call(_) => call,
+            Step::Call(of) => Sums::of_call(of),
             Step::Loop { times, steps } => Sums::of(steps).times(*times),
             Step::Capture { steps, .. } => call.plus(Sums::of(steps)),
+        }
+    }
+
+    fn of_call(of: &Call) -> Sums {
+        let call = Sums { calls: 1, ..Sums::default() };
+        match *of {
+            Call::Sleep { ns } | Call::Work { ns } | Call::Hold { ns } => Sums { ns: ns.into(), ..call },
+            Call::Copy { bytes, .. } => Sums { bytes: bytes.into(), ..call },
+            Call::CopyRows { width, height, depth, .. } => {
+                let rows = u128::from(height).saturating_mul(depth.unwrap_or(1).into());
+                Sums { bytes: rows.saturating_mul(width.into()), ..call }
+            }
+            Call::Launch { kernel: Kernel::Delay { cycles }, .. } => Sums { cycles: cycles.into(), ..call },
+            Call::Launch { .. }
+            | Call::Allocate { .. }
+            | Call::Free { .. }
+            | Call::Register { .. }
+            | Call::Unregister { .. }
+            | Call::Fill { .. }
+            | Call::Check { .. }
+            | Call::BlasNorm { .. }
+            | Call::LaunchGraph { .. }
+            | Call::RecordEvent { .. }
+            | Call::WaitEvent { .. }
+            | Call::QueryEvent { .. }
+            | Call::SynchronizeEvent { .. }
+            | Call::Elapsed { .. }
+            | Call::QueryStream { .. }
+            | Call::SynchronizeStream { .. }
+            | Call::SynchronizeContext
+            | Call::CreateStream { .. }
+            | Call::DestroyStream { .. }
+            | Call::CreateEvent { .. }
+            | Call::DestroyEvent { .. }
+            | Call::LoadModule
+            | Call::Meet { .. } => call,
         }
     }
 
