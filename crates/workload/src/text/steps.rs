@@ -6,7 +6,7 @@ use super::scope::Scope;
 use crate::model::*;
 
 /// The verbs of steps with their further keys; `launch` also has those of its kernel.
-const VERBS: &[(&str, &[&str])] = &[
+pub(super) const VERBS: &[(&str, &[&str])] = &[
     ("allocate", &["stream"]),
     ("free", &["stream"]),
     ("register", &[]),
@@ -43,7 +43,7 @@ const WORDS: [(&str, Call); 2] =
     [("synchronize-context", Call::SynchronizeContext), ("load-module", Call::LoadModule)];
 
 /// Kernels with their arguments.
-const KERNELS: &[(&str, &[&str])] = &[
+pub(super) const KERNELS: &[(&str, &[&str])] = &[
     ("empty", &[]),
     ("delay", &["cycles"]),
     ("add-constant", &["from", "to", "value", "length", "rounds"]),
@@ -333,6 +333,7 @@ fn verb(table: &Table<'_>, field: &Field<'_>) -> Read<(&'static str, &'static [&
     }
 }
 
-fn all_verbs() -> Vec<&'static str> {
+/// Every verb, and every step that needs no table.
+pub(super) fn all_verbs() -> Vec<&'static str> {
     VERBS.iter().map(|(verb, _)| *verb).chain(WORDS.iter().map(|(word, _)| *word)).collect()
 }

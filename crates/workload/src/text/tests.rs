@@ -4,6 +4,10 @@ use proptest::collection::vec;
 use proptest::option;
 use proptest::prelude::*;
 
+use proptest::strategy::ValueTree;
+use proptest::test_runner::TestRunner;
+
+use super::steps::{KERNELS, VERBS, all_verbs};
 use super::*;
 use crate::check;
 
@@ -313,6 +317,46 @@ proptest! {
             text.splice(at..end, added.bytes());
         }
         refused_in_one_line(&text)?;
+    }
+}
+
+#[test]
+fn every_verb_and_kernel_has_a_reader() {
+    let verbs = VERBS.iter().map(|(verb, _)| format!("{{ {verb} = \"x\" }}"));
+    let kernels = KERNELS.iter().map(|(kernel, _)| format!("{{ launch = {kernel:?} }}"));
+    for step in verbs.chain(kernels) {
+        let thread = format!("[[process.thread]]\nname = \"A\"\nbody = [{step}]\n");
+        let text = format!("name = \"one step\"\n[[process]]\nname = \"main\"\n{thread}");
+        // Names and keys are missing; without a reader it panics.
+        assert!(Workload::from_toml(text.as_bytes(), "text.toml").is_err(), "{text}");
+    }
+}
+
+#[test]
+fn every_verb_and_kernel_is_generated_tested_and_in_the_manual() {
+    let mut runner = TestRunner::deterministic();
+    let mut any = || any_workload().new_tree(&mut runner).unwrap().current().to_toml();
+    let generated: String = (0..256).map(|_| any()).collect();
+    let of = |path: &str| {
+        std::fs::read_to_string(std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join(path)).unwrap()
+    };
+    let texts = [
+        ("generated calls", generated),
+        ("everything.toml", of("tests/data/accepted/everything.toml")),
+        ("docs/workload.md", of("../../docs/workload.md")),
+    ];
+    for (name, text) in texts {
+        let has = |forms: &[String]| forms.iter().any(|form| text.contains(form.as_str()));
+        let verbs = all_verbs().into_iter().filter(|verb| {
+            // A step that needs no table has a line of its own, and ends a cell of the manual.
+            let forms = [format!("{{ {verb} = "), format!("  \"{verb}\",\n"), format!("`\"{verb}\"` |")];
+            !has(&forms)
+        });
+        let kernels = KERNELS.iter().map(|(kernel, _)| *kernel).filter(|kernel| {
+            let forms = [format!("launch = \"{kernel}\""), format!("| `{kernel}` |")];
+            !has(&forms)
+        });
+        assert_eq!(verbs.chain(kernels).collect::<Vec<_>>(), [""; 0], "{name}");
     }
 }
 
