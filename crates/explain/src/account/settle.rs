@@ -62,9 +62,57 @@ fn add_scaled(samples: &mut Vec<(SpotId, u64)>, weight: u64, others: &[(SpotId, 
     }
 }
 
+/// Activity of a thread in its own time outside calls, as the scheduler tells it.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum OwnTime {
+    Asleep,
+    Awake,
+    /// Ready without a processor.
+    Ready,
+    Unknown,
+}
+
+/// The activity that a cause of a thread's own time outside calls states; `None` if it states more, or is no cause of such time.
+fn own_time(cause: Cause) -> Option<OwnTime> {
+    match cause {
+        // What writes files is known from the system call in which it sleeps.
+        Cause::Blocked | Cause::NoDemand | Cause::FileWriting => Some(OwnTime::Asleep),
+        Cause::HostCode | Cause::KernelBuild => Some(OwnTime::Awake),
+        Cause::NoCpu => Some(OwnTime::Ready),
+        Cause::NotRecorded => Some(OwnTime::Unknown),
+        Cause::DriverLock
+        | Cause::ApplicationLock
+        | Cause::PageableStaging
+        | Cause::PageableOrder
+        | Cause::HiddenSync
+        | Cause::ExplicitSync
+        | Cause::ImplicitDeviceSync
+        | Cause::QueueFull
+        | Cause::FirstUse
+        | Cause::Allocation
+        | Cause::PageFaults
+        | Cause::ProfilerOverhead
+        | Cause::CopyEngineBusy
+        | Cause::Gil
+        | Cause::Lock
+        | Cause::DataLoading
+        | Cause::Feeding
+        | Cause::GarbageCollection
+        | Cause::OwnWork
+        | Cause::LaunchLatency
+        | Cause::Dependency
+        | Cause::ConnectionAliasing
+        | Cause::IssueOrder
+        | Cause::TimeSlicing
+        | Cause::GpuFull
+        | Cause::CollectiveWait
+        | Cause::StartUp
+        | Cause::Unexplained => None,
+    }
+}
+
 fn is_asleep(cause: Cause) -> bool {
-    // What writes files is known from the system call in which it sleeps.
-    matches!(cause, Cause::Blocked | Cause::NoDemand | Cause::FileWriting)
+    own_time(cause) == Some(OwnTime::Asleep)
 }
 
 /// The scheduler counts for some milliseconds, and so does not tell when in a pause a thread slept. Where most of what was
@@ -72,7 +120,7 @@ fn is_asleep(cause: Cause) -> bool {
 fn reweigh(rows: &mut [Row]) {
     let mut pairs = FxHashMap::<(Culprit, bool), [Vec<usize>; 2]>::default();
     for (at, row) in rows.iter().enumerate() {
-        let is_of_scheduler = !matches!(row.root.cause, Cause::NoCpu | Cause::NotRecorded);
+        let is_of_scheduler = !matches!(own_time(row.root.cause), Some(OwnTime::Ready | OwnTime::Unknown));
         if matches!(row.root.culprit, Culprit::Site(_) | Culprit::Held(..)) && is_of_scheduler {
             let pair = pairs.entry((row.root.culprit, row.root.is_selected)).or_default();
             pair[usize::from(is_asleep(row.root.cause))].push(at);
@@ -111,7 +159,7 @@ fn places(row: Row, seen: &Samples, sites: &Sites) -> Vec<Row> {
     };
     let row = between(row, site, sites);
     let asleep = is_asleep(row.root.cause);
-    let is_lock = matches!(row.root.culprit, Culprit::Held(..)) && !is_outside(row.root.cause);
+    let is_lock = matches!(row.root.culprit, Culprit::Held(..)) && own_time(row.root.cause).is_none();
     let within = |asleep| seen.get(&(row.root.culprit, asleep)).map_or(&[][..], Vec::as_slice);
     let at_site = |asleep: bool| sites.row(site).seen[usize::from(asleep)].as_slice();
     let told = told.map(|spot| [(spot, 1)]);
@@ -123,13 +171,13 @@ fn places(row: Row, seen: &Samples, sites: &Sites) -> Vec<Row> {
     let spots = candidates.into_iter().find(|spots| !spots.is_empty()).unwrap_or_default().to_vec();
     divide(row, &spots, |root, spot| {
         let known = spot.or(sites.row(site).spot).and_then(|spot| sites.cause(spot));
-        let cause = known.filter(|_| is_own_time(root.cause)).unwrap_or(root.cause);
+        let cause = known.filter(|_| is_general(root.cause)).unwrap_or(root.cause);
         Root { cause, culprit: culprit(root, site, spot, is_lock, sites), ..root }
     })
 }
 
 /// Whether the cause is only that the thread ran or slept, or not even that: known work says more.
-fn is_own_time(cause: Cause) -> bool {
+fn is_general(cause: Cause) -> bool {
     matches!(cause, Cause::Blocked | Cause::HostCode | Cause::KernelBuild | Cause::NotRecorded)
 }
 
@@ -138,12 +186,6 @@ fn between(row: Row, site: SiteId, sites: &Sites) -> Row {
     let site = sites.row(site);
     let pauses = Between { calls: [site.last, site.next], ns: row.ns, count: row.count };
     Row { between: if site.is_short { Vec::new() } else { vec![pauses] }, ..row }
-}
-
-/// Whether the time is the thread's own outside calls, and not a lock's.
-fn is_outside(cause: Cause) -> bool {
-    use Cause::{Blocked, FileWriting, HostCode, KernelBuild, NoCpu, NoDemand, NotRecorded};
-    matches!(cause, Blocked | NoDemand | FileWriting | NoCpu | KernelBuild | HostCode | NotRecorded)
 }
 
 fn culprit(root: Root, site: SiteId, spot: Option<SpotId>, is_lock: bool, sites: &Sites) -> Culprit {
