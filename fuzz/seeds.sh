@@ -44,8 +44,9 @@ old = [
 (corpus / "kineto/old.json").write_text(json.dumps({"schemaVersion": 1, "traceEvents": old}))
 (corpus / "kineto/array.json").write_text(json.dumps(old))
 
-TABLES = ["processes", "threads", "devices", "contexts", "streams", "calls", "ops", "syncs", "waits", "ranges",
-          "frames", "stacks", "arguments"]
+# In the order of `trace::TABLES`.
+TABLES = ["processes", "threads", "devices", "contexts", "streams", "frames", "stacks", "ranges", "calls", "ops",
+          "syncs", "waits", "arguments", "states", "limits", "samples", "tallies"]
 with zipfile.ZipFile(corpus / "holdup_file/generated.holdup") as archive:
     for which, table in enumerate(TABLES):
         part = archive.read(f"{table}.parquet")

@@ -5,22 +5,6 @@
 use libfuzzer_sys::fuzz_target;
 use std::io::{Cursor, Write};
 
-const TABLES: [&str; 13] = [
-    "processes",
-    "threads",
-    "devices",
-    "contexts",
-    "streams",
-    "calls",
-    "ops",
-    "syncs",
-    "waits",
-    "ranges",
-    "frames",
-    "stacks",
-    "arguments",
-];
-
 /// An archive of an empty `meta.json` and this table.
 fn archive(table: &str, bytes: &[u8]) -> zip::result::ZipResult<Vec<u8>> {
     let stored = zip::write::SimpleFileOptions::default().compression_method(zip::CompressionMethod::Stored);
@@ -34,7 +18,7 @@ fn archive(table: &str, bytes: &[u8]) -> zip::result::ZipResult<Vec<u8>> {
 
 fuzz_target!(init: fuzz::let_panics_unwind(), |bytes: &[u8]| {
     let Some((which, bytes)) = bytes.split_first() else { return };
-    let table = TABLES[usize::from(*which) % TABLES.len()];
+    let table = trace::TABLES[usize::from(*which) % trace::TABLES.len()];
     if let Ok(trace) = trace::read(archive(table, bytes).expect("an archive in memory")) {
         fuzz::understand(&trace);
     }
