@@ -1,6 +1,8 @@
-//! Links lead to files and headings that are there, and every page of the book is in its summary.
+//! Links lead to files and headings that are there, every page of the book is in its summary, and guides to the source name files that are
+//! there.
 
 use crate::page::{Page, root};
+use pulldown_cmark::{Event, Parser};
 use std::collections::BTreeMap;
 use std::path::{Component, Path, PathBuf};
 
@@ -49,4 +51,73 @@ fn joined(page: &str, link: &str) -> String {
         }
     }
     path.to_str().expect("UTF-8").to_owned()
+}
+
+/// Files that a guide to the source names and that are not there, and names that its file does not have: `IDENT` of `FILE`.
+pub fn lost(guide: &str) -> Vec<String> {
+    let text = std::fs::read_to_string(root().join(guide)).expect("the guide is there");
+    let files = files();
+    let (mut lost, mut span, mut between) = (Vec::new(), String::new(), String::new());
+    for event in Parser::new(&text) {
+        match event {
+            Event::Code(code) if is_path(&code) => {
+                let path = code.trim_end_matches('/');
+                let named: Vec<&String> = files.iter().filter(|file| is_named(file, path)).collect();
+                let is_of = [" of ", " in "].contains(&between.as_str()) && is_identifier(&span);
+                let has = |file: &&String| {
+                    std::fs::read_to_string(root().join(file)).is_ok_and(|text| text.contains(&span))
+                };
+                if named.is_empty() {
+                    lost.push(format!("{guide}: {path}"));
+                } else if is_of && !named.iter().any(has) {
+                    lost.push(format!("{guide}: {span} of {path}"));
+                }
+                (span, between) = (String::new(), String::new());
+            }
+            Event::Code(code) => (span, between) = (code.to_string(), String::new()),
+            Event::Text(text) => between.push_str(&text),
+            Event::SoftBreak => between.push(' '),
+            _ => between.clear(),
+        }
+    }
+    lost
+}
+
+/// Whether a word in a guide is a path within the repository, without a placeholder.
+fn is_path(word: &str) -> bool {
+    let ends = [".rs", ".md", ".py", ".sh", ".txt", ".toml", ".json"]
+        .iter()
+        .any(|end| word.ends_with(end) && word != *end);
+    let is_folder = ["crates/", "lab/", "docs/", "fuzz/", "python/", "src/", "xtask/"]
+        .iter()
+        .any(|start| word.starts_with(start));
+    let has_placeholder = ["NAME", "CASE", "*", "{", " "].iter().any(|part| word.contains(part));
+    (ends || is_folder) && !has_placeholder
+}
+
+/// Whether a path, or the end of one, is that of a file or of a folder above it.
+fn is_named(file: &str, path: &str) -> bool {
+    format!("/{file}/").contains(&format!("/{path}/"))
+}
+
+fn is_identifier(word: &str) -> bool {
+    word.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'_') && !word.is_empty()
+}
+
+/// Every file of the repository, from its root, without what is built.
+fn files() -> Vec<String> {
+    const BUILT: [&str; 4] = ["target", "node_modules", "corpus", ".git"];
+    let (mut files, mut folders) = (Vec::new(), vec![PathBuf::new()]);
+    while let Some(folder) = folders.pop() {
+        for entry in std::fs::read_dir(root().join(&folder)).expect("a folder").flatten() {
+            let name = entry.file_name();
+            let path = folder.join(&name);
+            match entry.file_type() {
+                Ok(kind) if kind.is_dir() && !BUILT.iter().any(|built| name == *built) => folders.push(path),
+                Ok(kind) if kind.is_file() => files.push(path.to_string_lossy().into_owned()),
+                Ok(_) | Err(_) => {}
+            }
+        }
+    }
+    files
 }

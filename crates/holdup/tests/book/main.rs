@@ -44,6 +44,11 @@ fn main() {
         none(&links::missing(&pages), "not in the summary once")
     }));
     tests.push(Trial::test("tables_have_what_is_known", move || none(&rows::missing(), "in no row")));
+    tests.push(Trial::test("lists_have_what_is_known", move || none(&rows::unlisted(), "in no list")));
+    tests.push(Trial::test("guides_name_what_is_there", move || {
+        none(&links::lost("ARCHITECTURE.md"), "not there")?;
+        none(&links::lost("CONTRIBUTING.md"), "not there")
+    }));
     libtest_mimic::run(&Arguments::from_args(), tests).exit();
 }
 
