@@ -275,7 +275,7 @@ kinds! {
     }
 
     /// Records that need other records to be understood. `later.rs` keeps them until all of their process are read.
-    RecordKind {
+    Deferred {
         /// A wait for a lock that another thread held. `tag`: id of the name of the library that waited.
         Wait = 3 (Passes, Own, "waits") {
             /// When the lock was found held, ticks.

@@ -10,7 +10,7 @@ const EVERYWHERE: [&str; 2] = ["Cause", "Evidence"];
 
 /// Such enums among the kinds of records, by the names of `spool`: elsewhere these names are others'.
 const RECORDS: [&str; 8] =
-    ["Kind", "Step", "Reference", "CallMade", "Operation", "Plain", "RecordKind", "Watched"];
+    ["Kind", "Step", "Reference", "CallMade", "Operation", "Plain", "Deferred", "Watched"];
 
 /// Crates that use the kinds of records.
 const OF_RECORDS: [&str; 5] =

@@ -28,14 +28,11 @@ const AHEAD: usize = 64 << 10;
 /// Both say what a thread is doing; the one in a chunk's header is written by `interpose`.
 const _: () = {
     use interpose::Progress as Ours;
-    use spool::Progress as RecordKind;
-    assert!(
-        size_of::<Ours>() == size_of::<RecordKind>()
-            && offset_of!(Ours, calls) == offset_of!(RecordKind, calls)
-    );
-    assert!(offset_of!(Ours, function) == offset_of!(RecordKind, function));
-    assert!(offset_of!(Ours, launches) == offset_of!(RecordKind, launches));
-    assert!(offset_of!(Ours, since) == offset_of!(RecordKind, since));
+    use spool::Progress as InFile;
+    assert!(size_of::<Ours>() == size_of::<InFile>() && offset_of!(Ours, calls) == offset_of!(InFile, calls));
+    assert!(offset_of!(Ours, function) == offset_of!(InFile, function));
+    assert!(offset_of!(Ours, launches) == offset_of!(InFile, launches));
+    assert!(offset_of!(Ours, since) == offset_of!(InFile, since));
 };
 
 /// Deepest nesting of a thread's marked ranges.

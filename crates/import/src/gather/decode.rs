@@ -10,7 +10,7 @@ use crate::cupti;
 use rayon::prelude::*;
 use rustc_hash::FxHashMap;
 use spool::{
-    Chunk, Copy, Fill, Graph, Home, Kernel, Kind, Operation, Plain, Record, RecordKind, Reference, Step,
+    Chunk, Copy, Deferred, Fill, Graph, Home, Kernel, Kind, Operation, Plain, Record, Reference, Step,
     Watched,
 };
 use std::mem::take;
@@ -55,7 +55,7 @@ impl<'a> Survey<'a> {
                 Step::Plain(_)
                 | Step::CallMade(_)
                 | Step::Operation(_)
-                | Step::RecordKind(_)
+                | Step::Deferred(_)
                 | Step::Watched(_),
             )
             | None => {}
@@ -85,7 +85,7 @@ enum Rest<'a> {
     /// The first operation of a graph: CUPTI's number.
     Graph(u32),
     Plain(Plain, Record<'a>),
-    RecordKind(RecordKind, Record<'a>),
+    Deferred(Deferred, Record<'a>),
     Watched(Watched, Record<'a>),
 }
 
@@ -127,7 +127,7 @@ impl<'a> Decoder<'a, '_> {
                 self.operation(kind, &record)?;
             }
             Step::Plain(kind) => self.decoded.rest.push(Rest::Plain(kind, record)),
-            Step::RecordKind(kind) => self.decoded.rest.push(Rest::RecordKind(kind, record)),
+            Step::Deferred(kind) => self.decoded.rest.push(Rest::Deferred(kind, record)),
             Step::Watched(kind) => self.decoded.rest.push(Rest::Watched(kind, record)),
         }
         Some(())
@@ -321,7 +321,7 @@ impl Process<'_, '_> {
                     Some(())
                 }
                 Rest::Plain(kind, record) => self.plain(kind, tid, &record),
-                Rest::RecordKind(kind, record) => self.keep(kind, tid, &record),
+                Rest::Deferred(kind, record) => self.keep(kind, tid, &record),
                 Rest::Watched(kind, record) => self.watched(kind, &record),
             };
             unread.short += u64::from(read.is_none());

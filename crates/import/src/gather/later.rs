@@ -5,47 +5,47 @@ use super::state::Process;
 use super::state::later::CallStack;
 use crate::cupti;
 use spool::{
-    ApiCall, CallTally, Kind, Made, Module, Place, Record, RecordKind, Stack, StreamNumber, Sync, Tally,
+    ApiCall, CallTally, Deferred, Kind, Made, Module, Place, Record, Stack, StreamNumber, Sync, Tally,
     ThreadEnd, ThreadWait, Unplaced, Wait,
 };
 use trace::{CallId, StreamId};
 
 impl Process<'_, '_> {
     /// Keeps a record of the thread `tid`; `None` where it is too short for its kind.
-    pub(super) fn keep(&mut self, kind: RecordKind, tid: u32, record: &Record<'_>) -> Option<()> {
+    pub(super) fn keep(&mut self, kind: Deferred, tid: u32, record: &Record<'_>) -> Option<()> {
         let (body, tag) = (record.body, record.head.tag);
         match kind {
-            RecordKind::Wait => self.later.waits.push((tid, tag, Wait::read(body)?)),
-            RecordKind::ThreadWait => self.later.thread_waits.wait(tid, tag, ThreadWait::read(body)?),
-            RecordKind::Place => {
+            Deferred::Wait => self.later.waits.push((tid, tag, Wait::read(body)?)),
+            Deferred::ThreadWait => self.later.thread_waits.wait(tid, tag, ThreadWait::read(body)?),
+            Deferred::Place => {
                 let Place { number, python } = Place::read(body)?;
                 let (native, python) = record.frames_behind(size_of::<Place>(), python)?;
                 self.later.thread_waits.place(number, native, python);
             }
-            RecordKind::Unplaced => self.later.thread_waits.unplaced(Unplaced::read(body)?),
-            RecordKind::Stack => {
+            Deferred::Unplaced => self.later.thread_waits.unplaced(Unplaced::read(body)?),
+            Deferred::Stack => {
                 let Stack { start, end, last, python } = Stack::read(body)?;
                 self.later.tallies.stack(tid, &self.clocks, last);
                 let (start, end) = (self.clocks.ns(start), self.clocks.ns(end));
                 let (native, python) = record.frames_behind(size_of::<Stack>(), python)?;
                 self.later.stacks.push(CallStack { tid, start, end, native, python });
             }
-            RecordKind::Sync => self.later.syncs.push((tag, Sync::read(body)?)),
-            RecordKind::StreamNumber => {
+            Deferred::Sync => self.later.syncs.push((tag, Sync::read(body)?)),
+            Deferred::StreamNumber => {
                 let number = StreamNumber::read(body)?;
                 self.later.stream_numbers.push((tid, tag, number));
             }
-            RecordKind::Module => self.all.places.module(self.texts.get(tag), Module::read(body)?),
-            RecordKind::Made => {
+            Deferred::Module => self.all.places.module(self.texts.get(tag), Module::read(body)?),
+            Deferred::Made => {
                 let (made, bytes) = (Made::read(body)?, body.get(size_of::<Made>()..)?);
                 if !self.all.places.made(made, bytes) {
                     let lost = &mut self.all.trace.meta.lost;
                     lost.record("pieces of code made at run time that fit no object");
                 }
             }
-            RecordKind::Tally => self.tally_waits(tag, Tally::read(body)?),
-            RecordKind::CallTally => self.tally_calls(tag, CallTally::read(body)?),
-            RecordKind::ThreadEnd => self.thread_end(ThreadEnd::read(body)?),
+            Deferred::Tally => self.tally_waits(tag, Tally::read(body)?),
+            Deferred::CallTally => self.tally_calls(tag, CallTally::read(body)?),
+            Deferred::ThreadEnd => self.thread_end(ThreadEnd::read(body)?),
         }
         Some(())
     }

@@ -11,7 +11,7 @@ const MOST_REMEMBERED: usize = 8;
 enum SavedRegister {
     /// Still in the register.
     #[default]
-    RecordKind,
+    SameValue,
     /// On the stack.
     At(Place),
     /// Nowhere.
@@ -33,14 +33,14 @@ impl State {
         let (register, offset, is_saved) = self.stack?;
         let stack = Place { base: Base::of(register)?, offset };
         let frame = match self.frame {
-            SavedRegister::RecordKind => None,
+            SavedRegister::SameValue => None,
             SavedRegister::At(place) => Some(place),
             SavedRegister::Lost | SavedRegister::Other => return None,
         };
         let address = match self.address {
             SavedRegister::At(place) => Some(place),
             SavedRegister::Lost => None,
-            SavedRegister::RecordKind | SavedRegister::Other => return None,
+            SavedRegister::SameValue | SavedRegister::Other => return None,
         };
         Some(CallerRule { stack, is_saved, frame, address, is_signal: false })
     }
@@ -176,7 +176,7 @@ impl Machine {
             }
             0x06 => self.restore(register)?,
             0x07 => self.set(register, SavedRegister::Lost),
-            0x08 => self.set(register, SavedRegister::RecordKind),
+            0x08 => self.set(register, SavedRegister::SameValue),
             0x09 | 0x14 => {
                 code.unsigned()?;
                 self.set(register, SavedRegister::Other);
