@@ -133,8 +133,8 @@ fn what_cannot_be_predicted_is_refused() {
     assert!(unknown.contains("no change `own-steam`: try own-stream, "), "{unknown}");
     let nothing = refuses(&["recorded-d2h-stall.holdup", "--fix", "mps"]);
     assert!(nothing.contains("mps: it would change nothing here"), "{nothing}");
-    let own = refuses(&["recorded-norm-hidden-sync.holdup", "--remove", "H1"]);
-    assert!(own.contains("remove H1: no call or pause waits for its cause: --faster asks"), "{own}");
+    let own = refuses(&["recorded-norm-hidden-sync.holdup", "--remove", "H2"]);
+    assert!(own.contains("remove H2: no call or pause waits for its cause: --faster asks"), "{own}");
     let directory = tempfile::tempdir().expect("can create");
     let unfit = refuses(&[&unfit::trace(directory.path())]);
     assert!(

@@ -98,12 +98,16 @@ pub(super) fn costs(explanation: &Explanation) -> Vec<Cost> {
 
 /// `97 % of thread main's time: calls wait for the GPU without being asked to (run.py:3; device-scalar); the GPU loses nothing by it.`
 pub(super) fn of_thread(finding: &Finding, explanation: &Explanation, columns: usize) -> String {
-    const END: &str = "; the GPU loses nothing by it.";
+    let lost = match finding.worth() >= SMALL {
+        true => units::percent(finding.worth()),
+        false => String::from("nothing"),
+    };
+    let end = format!("; the GPU loses {lost} by it.");
     let named =
         Named { share: finding.share, exposes: false, gain: 0.0, ..Named::of(finding, explanation, true) };
     let of = format!(" of thread {}'s time", visible(&finding.waiter.thread));
-    let line = named.line(columns.saturating_sub(width(END) - 1), &of);
-    format!("{}{END}", line.trim_end_matches('.'))
+    let line = named.line(columns.saturating_sub(width(&end) - 1), &of);
+    format!("{}{end}", line.trim_end_matches('.'))
 }
 
 /// Whether the findings rank by what they cost the GPUs.
