@@ -672,6 +672,10 @@ class Finding:
     """GPU time lost at this root, ns: idle, each moment once; without records of the GPUs, lost_ns."""
     cost_share: float
     """cost_ns as a part of the time of all GPUs, 0 to 1; without records of the GPUs, share."""
+    removal_gain: float | None
+    """Part of the time of what the program repeats that it would gain if what the finding finds did not exist, by a
+    replay; findings are in its order, or in that of cost_share where it is null.
+    """
     lost_ns: int
     """Host time lost by the waiter, ns."""
     share: float
