@@ -674,7 +674,7 @@ class Finding:
     """cost_ns as a part of the time of all GPUs, 0 to 1; without records of the GPUs, share."""
     removal_gain: float | None
     """Part of the time of what the program repeats that it would gain if what the finding finds did not exist, by a
-    replay; findings are in its order, or in that of cost_share where it is null.
+    replay; null where none predicts it. A finding ranks by it if it is more than cost_share.
     """
     lost_ns: int
     """Host time lost by the waiter, ns."""
