@@ -10,7 +10,7 @@ pub(crate) use threshold::{SMALL, least};
 use crate::layout::{shorten, wrap};
 use crate::units;
 use costs::costs;
-use explain::{Cause, Explanation, Finding, GpuAccount, Party, Phase, Refusal};
+use explain::{Cause, Explanation, Finding, GpuAccount, Phase, Refusal};
 use threshold::{SMALL_OF_BUSY, is_busy};
 use trace::Ns;
 
@@ -67,15 +67,12 @@ fn in_columns(explanation: &Explanation, columns: usize) -> Vec<VerdictLine> {
 /// nothing, and one that others wait for is named with them.
 pub(crate) fn lost_by_a_thread(explanation: &Explanation) -> Option<&Finding> {
     let findings = &explanation.findings;
-    let holders = || findings.iter().filter_map(|finding| finding.holder.as_ref());
-    let is_held =
-        |own: &Party| holders().any(|of| (of.pid, of.tid, &of.call) == (own.pid, own.tid, &own.call));
     let is_lost = |finding: &&Finding| {
         !finding.is_of_account
             && finding.share >= LOST.max(finding.worth())
             && finding.phase == Phase::Recurring
             && !matches!(finding.cause, Cause::ExplicitSync | Cause::FirstUse | Cause::Unexplained)
-            && !is_held(&finding.waiter)
+            && !finding.is_waited_for(findings)
     };
     let knows = knows_costs(explanation) && explanation.trace.ops > 0;
     let lost = findings.iter().filter(|_| knows).filter(is_lost);

@@ -4,7 +4,7 @@ use crate::account::Accounts;
 use crate::account::Steps;
 use crate::findings::links::id;
 use crate::result::explanation::Explanation;
-use crate::result::finding::Finding;
+use crate::result::finding::{Finding, Party};
 use crate::result::loss::Loss;
 use std::cmp::Reverse;
 use std::collections::HashMap;
@@ -22,6 +22,15 @@ impl Finding {
     /// counts, which was hidden before.
     pub fn exposes(&self) -> bool {
         (self.worth() - self.cost_share) * PARTS >= 1.0
+    }
+
+    /// Whether another finding is that threads wait for this one's calls: that one has the cost.
+    pub fn is_waited_for(&self, findings: &[Finding]) -> bool {
+        let is_own = |holder: &Party| {
+            let own = &self.waiter;
+            (holder.pid, holder.tid, &holder.call) == (own.pid, own.tid, &own.call)
+        };
+        findings.iter().filter_map(|finding| finding.holder.as_ref()).any(is_own)
     }
 }
 

@@ -7,7 +7,7 @@ use crate::predict::gains::is_quick;
 use crate::predict::{Change, Predictor};
 use crate::{Error, Fit, Removed, recover};
 use explain::{Cause, Explanation, Finding, Loss};
-use trace::Trace;
+use trace::{Ns, Trace};
 use waits::AwaitedByCall;
 
 /// Most findings whose removal is predicted: those that lost most host time.
@@ -26,7 +26,7 @@ pub fn rank(trace: &Trace, explanation: &mut Explanation, losses: &mut [Loss]) {
         (0..findings.len()).filter(|at| empties_a_queue(&findings[*at], findings)).collect();
     wanted.sort_by_key(|at| std::cmp::Reverse(explanation.findings[*at].lost_ns));
     wanted.truncate(REMOVED);
-    // Where nothing is known of the GPUs, what threads lost is the order.
+    // Without costs to the GPUs, what threads lost is the order.
     let is_known = explanation.accounts.refused.is_none() && !explanation.accounts.gpus.is_empty();
     if wanted.is_empty() || !is_known || !is_ranked(trace) {
         return;
@@ -47,22 +47,17 @@ pub fn rank(trace: &Trace, explanation: &mut Explanation, losses: &mut [Loss]) {
 /// Whether calls wait for the device though nobody asks for that, and are not what others wait for: that one has the cost.
 fn empties_a_queue(finding: &Finding, findings: &[Finding]) -> bool {
     let is_asked = matches!(finding.cause, Cause::ExplicitSync | Cause::CollectiveWait);
-    let own = (finding.waiter.pid, finding.waiter.tid, &finding.waiter.call);
-    let is_held = || {
-        let holders = findings.iter().filter_map(|other| other.holder.as_ref());
-        holders.map(|holder| (holder.pid, holder.tid, &holder.call)).any(|holder| holder == own)
-    };
     finding.cause.awaited_by_call() == AwaitedByCall::Device
         && !is_asked
         && finding.lost_ns > 0
         && !finding.is_of_account
-        && !is_held()
+        && !finding.is_waited_for(findings)
 }
 
 /// The gain of each removal as a part of the window's time; `None` for what no step has, and for all if the replay does not fit.
 fn removal_gains<'a>(
     trace: &Trace,
-    window: Option<(trace::Ns, trace::Ns)>,
+    window: Option<(Ns, Ns)>,
     removals: impl ExactSizeIterator<Item = &'a Removed>,
 ) -> Result<Vec<Option<f64>>, Error> {
     let recovered = recover(trace)?;

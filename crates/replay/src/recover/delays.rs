@@ -9,7 +9,7 @@ use waits::{CallOrder, Cause, OperationWait, Waits, is_default};
 /// An operation that starts later than this after the one before it in its stream did not only wait for that one, ns.
 const NEXT: Ns = 50_000;
 
-/// An operation of another stream that ends at most this long before the start of one that had to wait is what that waited for, ns.
+/// An operation that starts sooner than this after its call's effect waited only for its own launch, ns.
 const NEAR: Ns = 20_000;
 
 /// A kernel that starts at most this long after the one before it in its stream waited for that one, ns: GPUs need 0.9 to 1.6 µs from one
@@ -122,9 +122,8 @@ impl Delays {
     /// Adds an operation. `before` is the end of the one before it in its stream.
     fn add(&mut self, trace: &Trace, op: OpId, before: Ns, waits: &Waits) {
         let (start, effect) = (trace.ops.start[op.index()], self.issued[op.index()]);
-        let parts = waits.of_op(op).iter().rev();
-        let last =
-            parts.into_iter().find(|part| !is_start(part)).filter(|part| part.end > effect.max(before));
+        let last = waits.of_op(op).iter().rfind(|part| !is_start(part));
+        let last = last.filter(|part| part.end > effect.max(before));
         let before = match last {
             Some(part) => match self.other(trace, part, waits) {
                 Other::Before(end) => end,
