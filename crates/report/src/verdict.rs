@@ -69,7 +69,8 @@ pub(crate) fn lost_by_a_thread(explanation: &Explanation) -> Option<&Finding> {
     let findings = &explanation.findings;
     let is_lost = |finding: &&Finding| {
         !finding.is_of_account
-            && finding.share >= LOST.max(finding.worth())
+            && finding.share >= LOST
+            && finding.worth() < SMALL_OF_BUSY
             && finding.phase == Phase::Recurring
             && !matches!(finding.cause, Cause::ExplicitSync | Cause::FirstUse | Cause::Unexplained)
             && !finding.is_waited_for(findings)
