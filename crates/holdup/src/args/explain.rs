@@ -58,7 +58,7 @@ pub enum Gains {
     Auto,
     /// However long it takes.
     Always,
-    /// Never.
+    /// Never; findings rank by what hidden waits expose all the same, if that is quick.
     Never,
 }
 

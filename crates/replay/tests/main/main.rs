@@ -20,6 +20,7 @@ mod oracle;
 mod own_stream;
 mod processes;
 mod processors;
+mod ranking;
 mod removed;
 mod staged_copies;
 mod support;

@@ -11,7 +11,7 @@ use workload::{ContextId, Stream, StreamKind};
 
 /// A synchronization that begins later than this after such a copy waits for other work, ns: a framework that reads a result calls one
 /// right after the other, within 2 µs. A choice.
-pub(crate) const RIGHT_AFTER: Ns = 10_000;
+const RIGHT_AFTER: Ns = 10_000;
 
 /// A trace with the steps that were recovered from it.
 pub(crate) struct Scene<'a> {
