@@ -122,7 +122,7 @@ impl Stage {
     }
 }
 
-/// The line for a holdup that is installed: `cargo run --release -- explain` builds it first.
+/// The line for a holdup that is installed: `cargo run -- explain` builds it first.
 fn installed(line: &str) -> String {
-    line.replacen("cargo run --release -- ", "holdup ", 1)
+    line.replacen("cargo run -- ", "holdup ", 1)
 }
