@@ -142,14 +142,19 @@ pub(crate) fn covered(trace: &Trace, recovered: &Recovered, replayed: &Replayed,
     union(ranges.iter().map(interval).collect())
 }
 
-/// The time in a replay from the start of the first operation that starts in a window of the trace to the end of the last one, ns.
-pub(crate) fn worked(trace: &Trace, recovered: &Recovered, replayed: &Replayed, (from, to): (Ns, Ns)) -> Ns {
+/// The time in a replay from the start of the first operation that starts in a window of the trace to the end of the last one, ns from
+/// the start of the replay; `None` if none starts there.
+pub(crate) fn worked(
+    trace: &Trace,
+    recovered: &Recovered,
+    replayed: &Replayed,
+    (from, to): (Ns, Ns),
+) -> Option<(Ns, Ns)> {
     let spans = recovered.spans(trace);
     let within = trace.ops.ids().filter(|op| (from..to).contains(&trace.ops.start[op.index()]));
     let times = within.map(|op| recovered.times(trace, replayed, op, &spans));
-    let (start, end) =
-        times.fold((Ns::MAX, Ns::MIN), |(first, last), (start, end)| (first.min(start), last.max(end)));
-    end.saturating_sub(start).max(0)
+    let (start, end) = times.reduce(|(first, last), (start, end)| (first.min(start), last.max(end)))?;
+    Some((start - recovered.start, end - recovered.start))
 }
 
 /// When the first of some ranges begins in a replay, ns; 0 without ranges.

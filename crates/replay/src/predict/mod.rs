@@ -350,7 +350,9 @@ impl<'a> Predictor<'a> {
     /// The time that a change is judged by, ns.
     fn judged(&self, changed: &Recovered, replayed: &Replayed) -> Ns {
         match self.window {
-            Some(window) => worked(self.scene.trace, changed, replayed, window),
+            Some(window) => {
+                worked(self.scene.trace, changed, replayed, window).map_or(0, |(start, end)| end - start)
+            }
             None if self.ranges.is_empty() => changed.wall(replayed),
             None => covered(self.scene.trace, changed, replayed, &self.ranges),
         }
@@ -371,11 +373,19 @@ impl<'a> Predictor<'a> {
         self.scene.trace
     }
 
-    /// The thread that is done earlier by most, from the start of the ranges, if there are any.
+    /// When what predictions are of begins in a replay, ns from its start.
+    fn begins(&self, changed: &Recovered, replayed: &Replayed) -> Ns {
+        match self.window {
+            Some(window) => worked(self.scene.trace, changed, replayed, window).map_or(0, |(start, _)| start),
+            None => began(self.scene.trace, changed, replayed, &self.ranges),
+        }
+    }
+
+    /// The thread that is done earlier by most, from the start of the window or the ranges, if there are any.
     fn thread(&self, ran: &Ran) -> Option<ThreadGain> {
         let ((base, unchanged), trace) = (self.unchanged_beside(ran), self.scene.trace);
         let done = |of: &Recovered, replayed: &Replayed| -> Vec<Option<Ns>> {
-            let from = began(trace, of, replayed, &self.ranges);
+            let from = self.begins(of, replayed);
             (0..base.threads.len()).map(|row| Some((of.done(replayed, row)? - from).max(0))).collect()
         };
         let (before, after) = (done(base, unchanged), done(&ran.changed, &ran.replayed));

@@ -52,6 +52,16 @@ fn empties_a_queue(finding: &Finding, findings: &[Finding]) -> bool {
         && finding.lost_ns > 0
         && !finding.is_of_account
         && !finding.is_waited_for(findings)
+        && !is_for_a_file(finding, findings)
+}
+
+/// Whether the thread writes to a file at the same place: it writes what it waits for, and to write it elsewhere is the remedy.
+fn is_for_a_file(finding: &Finding, findings: &[Finding]) -> bool {
+    let thread = |of: &Finding| (of.waiter.pid, of.waiter.tid);
+    findings
+        .iter()
+        .filter(|other| other.cause == Cause::FileWriting)
+        .any(|other| thread(other) == thread(finding) && other.places.first() == finding.places.first())
 }
 
 /// The gain of each removal as a part of the window's time; `None` for what no step has, and for all if the replay does not fit.
@@ -72,7 +82,8 @@ fn removal_gains<'a>(
     };
     let gain = |removed: &Removed| {
         let found = predictor.gain(&[Change::Removed(removed)])?;
-        Ok(found.map(|(gain, thread)| thread.map_or(0.0, |thread| thread.share).max(gain.share)))
+        // A thread that no longer waits ends earlier even if the GPU has as much to do as before.
+        Ok(found.map(|(gain, _)| gain.share))
     };
     removals.map(gain).collect()
 }
