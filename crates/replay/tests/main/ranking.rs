@@ -82,7 +82,7 @@ fn reads(times: impl IntoIterator<Item = Ns>, call: &str) -> Trace {
     trace
 }
 
-/// What the finding of the first copy is worth, in twenty rounds.
+/// Worth of the first copy's finding, in twenty rounds.
 fn worth(computes: Ns, call: &str) -> f64 {
     let trace = reads([computes; 20], call);
     let (mut explanation, mut losses) = explain_each(&trace, &Options::default());
