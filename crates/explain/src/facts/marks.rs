@@ -117,6 +117,37 @@ const RANGES: [(&str, &str, Cause, &str); 8] = [
     ("XlaAutotun", "", Cause::KernelBuild, "XLA"),
 ];
 
+/// Starts of the names of ranges with which libraries mark their own work for whoever calls them: XLA (in the domain TSL), PyTorch's
+/// compiler, optimizers, data loader and distributed wrappers, NCCL, and CUDA's C++ core libraries.
+const OF_LIBRARIES: [&str; 15] = [
+    "Xla",
+    "Thunk:",
+    "## Call CompiledFxGraph",
+    "Torch-Compiled Region",
+    "Optimizer.step#",
+    "Optimizer.zero_grad#",
+    "enumerate(DataLoader)#",
+    "DistributedDataParallel.",
+    "FullyShardedDataParallel.",
+    "FSDP::",
+    "nccl",
+    "gloo:",
+    "NCCL:",
+    "CCCL:",
+    "cuBLAS:",
+];
+
+/// The name of a range without the domain of the library that XLA is built on, in which programs mark their own as well.
+fn without_tsl(name: &str) -> &str {
+    name.strip_prefix("TSL:").unwrap_or(name)
+}
+
+/// Whether a library marks its own work with a range of this name: its caller need not know of it.
+pub(crate) fn is_of_library(name: &str) -> bool {
+    let name = without_tsl(name);
+    OF_LIBRARIES.iter().any(|start| name.starts_with(start)) || Mark::of_range(name).is_some()
+}
+
 impl Mark {
     /// A kernel that is built by nobody knows whom.
     pub const BUILD: Mark = Mark(0);
@@ -161,7 +192,7 @@ impl Mark {
 
     /// The known work of a marked range.
     pub fn of_range(name: &str) -> Option<Mark> {
-        let name = name.strip_prefix("TSL:").unwrap_or(name);
+        let name = without_tsl(name);
         let is_it = |row: &&(&str, &str, _, _)| name.starts_with(row.0) && name.ends_with(row.1);
         let (_, _, cause, title) = RANGES.iter().find(is_it)?;
         KINDS.iter().position(|kind| kind.cause == *cause && kind.title == *title).and_then(Mark::of_row)
@@ -231,6 +262,14 @@ mod tests {
         assert_eq!(title("Torch-Compiled Region: 0/0"), None, "it runs what was compiled");
         assert_eq!(title("TSL:XlaCompile:#module=jit_step#"), Some("XLA"));
         assert_eq!(title("TSL:XlaModule:#hlo_module=jit_step,program_id=3#"), None, "it runs");
+    }
+
+    #[test]
+    fn a_library_marks_its_own_work() {
+        let own = ["step 7", "TSL:train#step_num=3#", "Optimizer step", "NCCL", "forward"];
+        assert!(!own.into_iter().any(is_of_library));
+        assert!(OF_LIBRARIES.into_iter().chain(["TSL:XlaModule:#hlo_module=jit_step#"]).all(is_of_library));
+        assert!(is_of_library("entire_frame_compile (dynamo_timed)"));
     }
 
     #[test]

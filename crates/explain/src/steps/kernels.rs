@@ -1,10 +1,11 @@
 //! Steps that nothing marks: a kernel that a loop runs once shows where its steps begin. The number of operations from one run
 //! to the next may vary with the data, by a quarter in nine of ten steps.
 
+use super::builds::Builds;
 use super::found::{FEWEST, Found, StepSource, between};
 use crate::facts::Facts;
 use rustc_hash::FxHashMap;
-use trace::{CallId, DeviceId, Ns, OpId, OpKind, ProcessId, StreamId, Sym, ThreadId};
+use trace::{CallId, DeviceId, Ns, OpId, OpKind, ProcessId, StreamId, Sym, ThreadId, Trace};
 
 /// Fewest operations of a step: a loop around one kernel is no step.
 const SHORTEST: usize = 4;
@@ -44,11 +45,16 @@ impl Regular {
     }
 }
 
-pub(super) fn find(facts: &Facts<'_>, (from, to): (Ns, Ns)) -> Option<Found> {
+pub(super) fn find(
+    facts: &Facts<'_>,
+    (from, to): (Ns, Ns),
+    stream: StreamId,
+    builds: &Builds,
+) -> Option<Found> {
     let trace = facts.trace;
     let is_in = |op: &OpId| from <= trace.ops.start[op.index()] && trace.ops.end[op.index()] <= to;
-    let mut ops = of_busiest_stream(facts);
-    ops.retain(is_in);
+    let mut ops = facts.in_stream(stream).to_vec();
+    ops.retain(|op| is_in(op) && !builds.hold(trace, *op));
     let anchor = anchor(facts, &ops)?;
     let anchors: Vec<OpId> = ops.into_iter().filter(|op| kernel(facts, *op) == Some(anchor)).collect();
     let thread = thread(facts, &anchors)?;
@@ -59,14 +65,9 @@ pub(super) fn find(facts: &Facts<'_>, (from, to): (Ns, Ns)) -> Option<Found> {
     (steps.len() >= FEWEST).then(|| Found::new(name, StepSource::Kernels, thread, steps))
 }
 
-/// The operations of the stream with most of them, by start.
-fn of_busiest_stream(facts: &Facts<'_>) -> Vec<OpId> {
-    Busiest::of(facts).map_or_else(Vec::new, |busiest| facts.in_stream(busiest.stream).to_vec())
-}
-
 /// The stream with most operations.
 pub(super) struct Busiest {
-    stream: StreamId,
+    pub stream: StreamId,
     pub device: DeviceId,
     pub process: ProcessId,
     /// Whether nearly all operations of its process on its device are in it.
@@ -74,11 +75,13 @@ pub(super) struct Busiest {
 }
 
 impl Busiest {
-    pub fn of(facts: &Facts<'_>) -> Option<Busiest> {
-        let trace = facts.trace;
+    pub fn of(trace: &Trace, builds: &Builds) -> Option<Busiest> {
         let mut counts = vec![0usize; trace.streams.len()];
-        let streams = trace.ops.stream.iter().filter_map(|stream| stream.some());
-        streams.for_each(|stream| counts[stream.index()] += 1);
+        for op in trace.ops.ids().filter(|op| !builds.hold(trace, *op)) {
+            if let Some(stream) = trace.ops.stream[op.index()].some() {
+                counts[stream.index()] += 1;
+            }
+        }
         let most = |stream: &StreamId| (counts[stream.index()], std::cmp::Reverse(*stream));
         let stream = trace.streams.ids().max_by_key(most)?;
         let of = |stream| (trace.device_of_stream(stream), trace.process_of_stream(stream));

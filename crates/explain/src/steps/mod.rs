@@ -5,6 +5,7 @@
 //! A step ends when its work on the GPU ends, and the host has come to its end. A host that is ahead of the GPU issues some
 //! steps in no time and waits for all of them in the next: the GPU shows how long each takes.
 
+mod builds;
 mod found;
 mod graphs;
 mod kernels;
@@ -15,25 +16,28 @@ pub(crate) use found::{Found, FoundStep, Outliers};
 pub use found::{StepSource, without_numbers};
 
 use crate::facts::Facts;
+use builds::Builds;
+use ranges::Author;
 use trace::{DeviceId, Ns, ProcessId, Trace};
 
 /// Finds the steps in a window.
 pub(crate) fn find(facts: &Facts<'_>, window: (Ns, Ns)) -> Option<Found> {
-    ranges::find(facts.trace, window)
-        .map(|found| ranges::until_done(facts.trace, window, found))
+    ranges::find(facts.trace, window, Author::Program)
         .or_else(|| graphs::find(facts, window))
         .or_else(|| in_kernels(facts, window))
+        .or_else(|| ranges::find(facts.trace, window, Author::Library))
         .map(Found::settled)
 }
 
 /// Finds the steps of one stream, if nearly all work is in it; else of the threads that do the same.
 fn in_kernels(facts: &Facts<'_>, window: (Ns, Ns)) -> Option<Found> {
-    let busiest = kernels::Busiest::of(facts)?;
-    let of_one = kernels::find(facts, window);
+    let builds = Builds::of(facts.trace);
+    let busiest = kernels::Busiest::of(facts.trace, &builds)?;
+    let of_one = kernels::find(facts, window, busiest.stream, &builds);
     if of_one.is_some() && busiest.has_nearly_all {
         return of_one;
     }
-    threads::find(facts, window, busiest.device, busiest.process).or(of_one)
+    threads::find(facts, window, &busiest, &builds).or(of_one)
 }
 
 /// The device on which a process has most operations.

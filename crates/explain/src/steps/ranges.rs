@@ -1,6 +1,7 @@
 //! Steps that somebody marked: ranges of one thread whose names are the same but for a number.
 
 use super::found::{FEWEST, Found, FoundStep, Outliers, StepSource, asked, without_numbers};
+use crate::facts::marks::{Mark, is_of_library};
 use rustc_hash::FxHashMap;
 use std::cmp::Reverse;
 use trace::{CallId, Ns, OpId, RangeId, RangeKind, Sym, ThreadId, Times, Trace};
@@ -27,9 +28,21 @@ struct Group {
     sum: Ns,
 }
 
-pub(super) fn find(trace: &Trace, window: (Ns, Ns)) -> Option<Found> {
+/// Who marked the ranges: a library's are parts of a step, or hold several, unless nothing else shows any.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Author {
+    Program,
+    Library,
+}
+
+/// Finds the steps that somebody marked in a window.
+pub(super) fn find(trace: &Trace, window: (Ns, Ns), author: Author) -> Option<Found> {
+    marked(trace, window, author).map(|found| until_done(trace, window, found))
+}
+
+fn marked(trace: &Trace, window: (Ns, Ns), author: Author) -> Option<Found> {
     let mut patterns = Patterns::new(trace);
-    let groups = groups(trace, window, &mut patterns);
+    let groups = groups(trace, window, author, &mut patterns);
     let mut candidates: Vec<_> = groups
         .iter()
         .filter_map(|group| {
@@ -52,8 +65,8 @@ pub(super) fn find(trace: &Trace, window: (Ns, Ns)) -> Option<Found> {
     candidates.into_iter().find(is_work).map(|(_, found)| found)
 }
 
-/// The groups that are large enough, those that take most time first; at most [`COMPARED`].
-fn groups(trace: &Trace, window: (Ns, Ns), patterns: &mut Patterns<'_>) -> Vec<Group> {
+/// The groups of an author that are large enough, those that take most time first; at most [`COMPARED`].
+fn groups(trace: &Trace, window: (Ns, Ns), author: Author, patterns: &mut Patterns<'_>) -> Vec<Group> {
     let mut sums = FxHashMap::<(ThreadId, u32), (usize, Ns)>::default();
     for range in trace.ranges.ids().filter(|range| is_candidate(trace, *range, window)) {
         let at = range.index();
@@ -64,6 +77,7 @@ fn groups(trace: &Trace, window: (Ns, Ns), patterns: &mut Patterns<'_>) -> Vec<G
     }
     let group = |((thread, pattern), (count, sum))| Group { thread, pattern, count, sum };
     let mut groups: Vec<Group> = sums.into_iter().map(group).collect();
+    groups.retain(|group| patterns.author(group.pattern) == Some(author));
     groups.retain(|group| group.count >= patterns.fewest(group.pattern));
     groups.sort_unstable_by_key(|group| (Reverse(group.sum), group.thread, group.pattern));
     groups.truncate(COMPARED);
@@ -118,7 +132,7 @@ fn gather(trace: &Trace, window: (Ns, Ns), patterns: &Patterns<'_>, group: &Grou
 
 /// The steps, each until the GPU has done what was asked for in it, and from the end of the one before if that is later than its
 /// range's start. Nothing of a window ends behind it.
-pub(super) fn until_done(trace: &Trace, window: (Ns, Ns), mut found: Found) -> Found {
+fn until_done(trace: &Trace, window: (Ns, Ns), mut found: Found) -> Found {
     let process = trace.process_of_thread(found.thread);
     let mut ends: Vec<Ns> = found.steps.iter().map(|step| step.end).collect();
     for op in trace.ops.ids() {
@@ -138,27 +152,28 @@ pub(super) fn until_done(trace: &Trace, window: (Ns, Ns), mut found: Found) -> F
     found
 }
 
-/// Whether at least half of the operations of the process in the window were asked for within steps; without operations, half
-/// of its calls.
+/// Whether at least half of the time of the process's operations in the window was asked for within steps; without operations,
+/// half of its calls. An autotuner's many short ones are little time.
 fn covers_work(trace: &Trace, (from, to): (Ns, Ns), found: &Found) -> bool {
     let times = Times::of(found.steps.iter().map(|step| (step.start, step.end)));
     let process = trace.process_of_thread(found.thread);
-    let (mut all, mut within) = (0u64, 0u64);
-    let mut look = |at: Ns| {
+    let (mut all, mut within): (i128, i128) = (0, 0);
+    let mut look = |at: Ns, took: Ns| {
         if from <= at && at < to {
-            all += 1;
-            within += u64::from(times.hold(at));
+            all += i128::from(took);
+            within += if times.hold(at) { i128::from(took) } else { 0 };
         }
     };
     if trace.ops.is_empty() {
         let is_its = |at: &usize| trace.process_of_thread(trace.calls.thread[*at]) == process;
         let every = (trace.calls.len() / LOOKED_AT).max(1);
         let calls = (0..trace.calls.len()).step_by(every).filter(is_its);
-        calls.for_each(|at| look(trace.calls.start[at]));
+        calls.for_each(|at| look(trace.calls.start[at], 1));
     } else {
         let is_its = |op: &OpId| trace.process_of_stream(trace.ops.stream[op.index()]) == process;
         let every = (trace.ops.len() / LOOKED_AT).max(1);
-        trace.ops.ids().step_by(every).filter(is_its).for_each(|op| look(asked(trace, op)));
+        let took = |op: OpId| trace.ops.end[op.index()] - trace.ops.start[op.index()];
+        trace.ops.ids().step_by(every).filter(is_its).for_each(|op| look(asked(trace, op), took(op)));
     }
     all > 0 && within * 2 >= all
 }
@@ -193,6 +208,16 @@ impl<'a> Patterns<'a> {
 
     fn known(&self, name: Sym) -> Option<u32> {
         self.of.get(&name).copied()
+    }
+
+    /// Who marks ranges of a pattern; `None` if a library marks time with them that is no step: it builds kernels, or loads data.
+    fn author(&self, pattern: u32) -> Option<Author> {
+        let name = &self.texts[pattern as usize];
+        match (is_of_library(name), Mark::of_range(name)) {
+            (_, Some(_)) => None,
+            (true, None) => Some(Author::Library),
+            (false, None) => Some(Author::Program),
+        }
     }
 
     /// Fewest ranges of a pattern that are steps.

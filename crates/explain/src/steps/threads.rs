@@ -1,24 +1,20 @@
 //! Steps of several threads that do the same side by side, as those of a server do: what repeats is found in the order in which each of
 //! them launches, one thread's launches after the other's.
 
+use super::builds::Builds;
 use super::found::{FEWEST, Found, FoundStep, StepSource, between};
-use super::kernels::{COVERED, anchor, call, kernel};
+use super::kernels::{Busiest, COVERED, anchor, call, kernel};
 use crate::facts::Facts;
 use rustc_hash::{FxHashMap, FxHashSet};
 use std::collections::BTreeMap;
-use trace::{CallId, DeviceId, Ns, OpId, ProcessId, Sym, ThreadId};
+use trace::{CallId, Ns, OpId, Sym, ThreadId};
 
 /// The operations of each thread, as it asked for them.
 type ByThread = BTreeMap<ThreadId, Vec<OpId>>;
 
-/// Finds the steps of the threads of one process on its device, if two or more launch the same kernels.
-pub(super) fn find(
-    facts: &Facts<'_>,
-    window: (Ns, Ns),
-    device: DeviceId,
-    process: ProcessId,
-) -> Option<Found> {
-    let of_threads = by_thread(facts, window, device, process);
+/// Finds the steps of the threads of the busiest process on its device, if two or more launch the same kernels.
+pub(super) fn find(facts: &Facts<'_>, window: (Ns, Ns), busiest: &Busiest, builds: &Builds) -> Option<Found> {
+    let of_threads = by_thread(facts, window, busiest, builds);
     let ops: Vec<OpId> = of_threads.values().flatten().copied().collect();
     let anchor = anchor(facts, &ops)?;
     let mut alike = of_threads;
@@ -37,12 +33,13 @@ pub(super) fn find(
     (found.steps.len() >= FEWEST).then_some(found)
 }
 
-fn by_thread(facts: &Facts<'_>, (from, to): (Ns, Ns), device: DeviceId, process: ProcessId) -> ByThread {
+fn by_thread(facts: &Facts<'_>, (from, to): (Ns, Ns), busiest: &Busiest, builds: &Builds) -> ByThread {
     let trace = facts.trace;
+    let of = |stream| (trace.device_of_stream(stream), trace.process_of_stream(stream));
     let mut of_threads = ByThread::new();
     for op in trace.ops.ids() {
         let (at, stream) = (op.index(), trace.ops.stream[op.index()]);
-        let is_its = trace.device_of_stream(stream) == device && trace.process_of_stream(stream) == process;
+        let is_its = of(stream) == (busiest.device, busiest.process) && !builds.hold(trace, op);
         let is_in = from <= trace.ops.start[at] && trace.ops.end[at] <= to;
         if let (true, Some(call)) = (is_its && is_in, call(facts, op).some()) {
             of_threads.entry(facts.thread(call)).or_default().push(op);

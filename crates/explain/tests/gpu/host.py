@@ -280,7 +280,8 @@ def look(name, trace):
     explained = json.loads(explained.stdout)
     findings = explained["findings"]
     if not causes:
-        right = "nothing on the host holds it up" in " ".join(verdict.split())
+        first = " ".join(verdict.split()).partition(":")
+        right = first[0].startswith("GPU 0 was busy") and first[2].startswith(" nothing on the host holds it up")
     else:
         first = findings[0] if findings else {"cause": None, "where": [], "work": None, "inner": []}
         lines = [place["line"] for place in first["where"][:1] if place["file"].endswith("host.py")]
