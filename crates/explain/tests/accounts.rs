@@ -22,8 +22,8 @@ use std::fmt::Write;
 use std::path::{Path, PathBuf};
 
 /// The causes that only operations have which wait although they are ready.
-const OF_STREAMS: [Cause; 4] =
-    [Cause::ConnectionAliasing, Cause::IssueOrder, Cause::TimeSlicing, Cause::GpuFull];
+const OF_STREAMS: [Cause; 5] =
+    [Cause::DefaultStream, Cause::ConnectionAliasing, Cause::IssueOrder, Cause::TimeSlicing, Cause::GpuFull];
 
 fn main() {
     let folder = |name: &str| Path::new(env!("CARGO_MANIFEST_DIR")).join("tests").join(name);

@@ -5,12 +5,15 @@ mod start_up;
 mod threshold;
 
 pub(crate) use costs::knows_costs;
+pub(crate) use start_up::longest as longest_of_start_up;
 pub(crate) use threshold::{SMALL, least};
 
 use crate::layout::{shorten, wrap};
 use crate::units;
 use costs::costs;
-use explain::{Cause, Explanation, Finding, GpuAccount, Phase, Refusal};
+use explain::{
+    About, AccountPart, Cause, Explanation, Finding, GpuAccount, Nature, Phase, Refusal, ThreadAccount,
+};
 use threshold::{SMALL_OF_BUSY, is_busy};
 use trace::Ns;
 
@@ -52,13 +55,22 @@ fn in_columns(explanation: &Explanation, columns: usize) -> Vec<VerdictLine> {
     let mut lines: Vec<VerdictLine> = costs.iter().enumerate().map(cost).collect();
     lines.push(VerdictLine { text: sentence(explanation), finding: None });
     let is_named = |lost: &Finding| costs.iter().any(|cost| cost.finding() == lost.id);
-    if let Some(lost) = lost_by_a_thread(explanation).filter(|lost| !is_named(lost)) {
-        let text = costs::of_thread(lost, explanation, columns);
-        lines.push(VerdictLine { text, finding: Some(lost.id.clone()) });
+    match lost_by_a_thread(explanation) {
+        Some(lost) if !is_named(lost) => {
+            let text = costs::of_thread(lost, explanation, columns);
+            lines.push(VerdictLine { text, finding: Some(lost.id.clone()) });
+        }
+        Some(_) => {}
+        None => lines.extend(lost_in_short_calls(explanation).map(|(thread, part)| {
+            let text = costs::of_short_calls(thread, part, columns);
+            VerdictLine { text, finding: None }
+        })),
     }
     if let Some(start_up) = explanation.accounts.start_up.as_ref().filter(|one| start_up::is_worth(one)) {
         let at = if explanation.accounts.steady.is_none() { 0 } else { lines.len() };
-        lines.insert(at, VerdictLine { text: start_up::sentence(start_up, at == 0), finding: None });
+        let text = start_up::sentence(explanation, start_up, at == 0);
+        let finding = longest_of_start_up(explanation).map(|longest| longest.id.clone());
+        lines.insert(at, VerdictLine { text, finding });
     }
     lines
 }
@@ -78,6 +90,22 @@ pub(crate) fn lost_by_a_thread(explanation: &Explanation) -> Option<&Finding> {
     let knows = knows_costs(explanation) && explanation.trace.ops > 0;
     let lost = findings.iter().filter(|_| knows).filter(is_lost);
     lost.max_by(|one, other| one.share.total_cmp(&other.share))
+}
+
+/// The thread that lost most of its time in calls too short for a finding, and to what, if nothing else is lost to that.
+fn lost_in_short_calls(explanation: &Explanation) -> Option<(&ThreadAccount, &AccountPart)> {
+    let share =
+        |(thread, part): &(&ThreadAccount, &AccountPart)| part.ns as f64 / thread.span_ns.max(1) as f64;
+    let is_lost = |lost: &(&ThreadAccount, &AccountPart)| {
+        let about = About::of(lost.1.cause);
+        let is_of_rule = about.nature == Nature::Lost && !about.is_of_account();
+        let is_found = || explanation.findings.iter().any(|finding| finding.cause == lost.1.cause);
+        is_of_rule && lost.1.cause != Cause::FirstUse && share(lost) >= LOST && !is_found()
+    };
+    let is_whole = explanation.chosen_calls == explanation.trace.calls;
+    let threads = explanation.accounts.threads.iter().filter(|_| is_whole && knows_costs(explanation));
+    let parts = threads.flat_map(|thread| thread.parts.iter().map(move |part| (thread, part)));
+    parts.filter(is_lost).max_by(|one, other| share(one).total_cmp(&share(other)))
 }
 
 /// The verdict in lines of so many columns, with names escaped; of each sentence the further lines are indented.
@@ -178,6 +206,13 @@ fn without_gpus(explanation: &Explanation) -> String {
     let spent: Ns = threads.iter().filter(|thread| thread.calls > 0).map(|thread| thread.span_ns).sum();
     if explanation.trace.calls == 0 {
         return String::from("The trace has neither calls nor GPU operations.");
+    }
+    if explanation.trace.unmatched_calls > 0 {
+        let launches = units::counted(explanation.trace.unmatched_calls, "launch has", "launches have");
+        return format!(
+            "The trace lost all GPU records: {launches} none. Profiling ended before the GPU was done, or the profiler got no records of it: \
+             synchronize before the end, and see what it printed."
+        );
     }
     let slow = units::percent(explanation.slow_call_ns as f64 / spent.max(1) as f64);
     let threshold = units::duration(explanation.min_wait_ns);

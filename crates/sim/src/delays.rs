@@ -24,8 +24,10 @@ pub enum Delay {
     TimeSlicing,
     /// Kernels that leave no room.
     GpuFull,
-    /// An event, or the legacy default stream.
+    /// An event.
     Dependency,
+    /// The legacy default stream, or in it another stream.
+    DefaultStream,
     /// Time that a start takes.
     LaunchLatency,
 }
@@ -72,8 +74,10 @@ pub(crate) struct OpLife {
     stream: Option<u32>,
     /// The kernel before it in its hardware queue, and whether it only waits for the start of that.
     queue: Option<(u32, bool)>,
-    /// Operations that events and the legacy default stream make it wait for.
+    /// Operations that events make it wait for.
     depends: Vec<u32>,
+    /// Operations that the legacy default stream makes it wait for.
+    joins: Vec<u32>,
     /// All of these have completed, and their signals have arrived.
     pub ready: i64,
     /// Its engine has accepted it.
@@ -167,7 +171,7 @@ impl Observer {
     }
 
     /// Orders in which something comes before an operation: until when, why, and which operations.
-    fn steps(&self, model: &Model, ran: &Ran<'_>, seen: &OpLife) -> [(i64, Delay, BTreeSet<OpId>); 5] {
+    fn steps(&self, model: &Model, ran: &Ran<'_>, seen: &OpLife) -> [(i64, Delay, BTreeSet<OpId>); 6] {
         let op = |serial: &u32| ran.ops.get(serial).copied();
         let done = |serial: &u32| self.seen.get(serial).map_or(i64::MIN, |seen| seen.completed);
         let begun = |serial: &u32| self.seen.get(serial).map_or(i64::MIN, |seen| seen.taken);
@@ -175,8 +179,13 @@ impl Observer {
         let signalled = before.map_or(i64::MIN, |before| before.completed);
         let of_engine = |engine: u32| ran.engines.get(&(seen.device, engine)).into_iter().flatten();
         let together = of_engine(COMPUTE).filter(|(_, serial)| before.is_some() && done(serial) == signalled);
-        let depends = seen.depends.iter().map(done).max().unwrap_or(i64::MIN);
-        let last = seen.depends.iter().filter(|serial| done(serial) == depends).filter_map(op);
+        let last_of = |serials: &[u32]| {
+            let until = serials.iter().map(done).max().unwrap_or(i64::MIN);
+            let last = serials.iter().filter(|serial| done(serial) == until).filter_map(op);
+            (until, last.collect::<BTreeSet<OpId>>())
+        };
+        let (joined, last_joined) = last_of(&seen.joins);
+        let (depends, last) = last_of(&seen.depends);
         let queued = seen.queue.map(|(before, starts)| if starts { begun(&before) } else { done(&before) });
         let in_queue = seen.queue.iter().filter_map(|(before, _)| op(before));
         let (order, taken) = match model.device.order {
@@ -186,7 +195,8 @@ impl Observer {
         let taken = taken.filter(|(_, serial)| (seen.ready..=seen.taken).contains(&begun(serial)));
         [
             (signalled, Delay::IssueOrder, together.map(|(op, _)| *op).collect()),
-            (depends, Delay::Dependency, last.collect()),
+            (joined, Delay::DefaultStream, last_joined),
+            (depends, Delay::Dependency, last),
             (queued.unwrap_or(i64::MIN), Delay::ConnectionAliasing, in_queue.collect()),
             (seen.ready, Delay::LaunchLatency, BTreeSet::new()),
             (seen.taken, order, taken.map(|(op, _)| *op).collect()),

@@ -132,11 +132,12 @@ impl Trace {
         self.meta.lost.unmatched_calls = self.unmatched_calls(&index, &has_op);
     }
 
-    /// Successful launches without a GPU operation, in a trace that has operations. A driver call with the
+    /// Successful launches without a GPU operation, in a trace that has operations, or that lacks them although it names a GPU; our own
+    /// recordings may have been asked for calls alone. A driver call with the
     /// correlation id of the runtime call around it shares that call's operation. A call without an id cannot
     /// have an operation, and one that is captured into a graph has none yet.
     fn unmatched_calls(&self, index: &CorrelationIndex, has_op: &[bool]) -> u64 {
-        if self.ops.is_empty() {
+        if self.ops.is_empty() && (self.devices.is_empty() || self.meta.source == "holdup") {
             return 0;
         }
         let asks_for_work: Vec<bool> = self.strings.iter().map(|(_, name)| asks_for_work(name)).collect();

@@ -21,12 +21,20 @@ named! {
         ImplicitDeviceSync = "implicit-device-sync",
         /// See `explain`'s `rules/queue_full.rs`.
         QueueFull = "queue-full",
+        /// See `explain`'s `rules/blocking_launch.rs`.
+        BlockingLaunch = "blocking-launch",
         /// See `explain`'s `rules/first_use.rs`.
         FirstUse = "first-use",
         /// See `explain`'s `rules/allocation.rs`.
         Allocation = "allocation",
+        /// See `explain`'s `rules/pool_trim.rs`.
+        PoolTrim = "pool-trim",
+        /// See `explain`'s `rules/object_churn.rs`.
+        ObjectChurn = "object-churn",
         /// See `explain`'s `rules/page_faults.rs`.
         PageFaults = "page-faults",
+        /// See `explain`'s `rules/page_migration.rs`.
+        PageMigration = "page-migration",
         /// See `explain`'s `rules/profiler_overhead.rs`.
         ProfilerOverhead = "profiler-overhead",
         /// See `explain`'s `rules/copy_engine_busy.rs`.
@@ -59,6 +67,8 @@ named! {
         LaunchLatency = "launch-latency",
         /// See `explain`'s `rules/dependency.rs`.
         Dependency = "dependency",
+        /// See `explain`'s `rules/default_stream.rs`.
+        DefaultStream = "default-stream",
         /// See `explain`'s `rules/connection_aliasing.rs`.
         ConnectionAliasing = "connection-aliasing",
         /// See `explain`'s `rules/issue_order.rs`.
@@ -99,12 +109,17 @@ impl Cause {
         match self {
             Cause::DriverLock | Cause::ApplicationLock | Cause::PageableOrder => AwaitedByCall::Call,
             Cause::QueueFull => AwaitedByCall::Queue,
-            Cause::HiddenSync | Cause::ExplicitSync | Cause::ImplicitDeviceSync | Cause::CollectiveWait => {
-                AwaitedByCall::Device
-            }
+            Cause::HiddenSync
+            | Cause::ExplicitSync
+            | Cause::ImplicitDeviceSync
+            | Cause::BlockingLaunch
+            | Cause::CollectiveWait => AwaitedByCall::Device,
             Cause::PageableStaging | Cause::PageFaults => AwaitedByCall::Copies,
             Cause::FirstUse
             | Cause::Allocation
+            | Cause::PoolTrim
+            | Cause::ObjectChurn
+            | Cause::PageMigration
             | Cause::ProfilerOverhead
             | Cause::CopyEngineBusy
             | Cause::Gil
@@ -121,6 +136,7 @@ impl Cause {
             | Cause::OwnWork
             | Cause::LaunchLatency
             | Cause::Dependency
+            | Cause::DefaultStream
             | Cause::ConnectionAliasing
             | Cause::IssueOrder
             | Cause::TimeSlicing

@@ -24,12 +24,12 @@ NAMED = 3
 
 FAMILIES = {
     "lock": ("application-lock", "driver-lock", "gil", "lock"),
-    "memory": ("copy-engine-busy", "feeding", "page-faults", "pageable-order", "pageable-staging"),
+    "memory": ("copy-engine-busy", "feeding", "page-faults", "page-migration", "pageable-order", "pageable-staging"),
     "sync": (
-        "collective-wait", "connection-aliasing", "dependency", "explicit-sync", "gpu-full", "hidden-sync",
-        "implicit-device-sync", "issue-order", "queue-full", "time-slicing",
+        "blocking-launch", "collective-wait", "connection-aliasing", "default-stream", "dependency",
+        "explicit-sync", "gpu-full", "hidden-sync", "implicit-device-sync", "issue-order", "queue-full", "time-slicing",
     ),
-    "setup": ("allocation", "first-use", "kernel-build", "profiler-overhead", "start-up"),
+    "setup": ("allocation", "first-use", "kernel-build", "object-churn", "pool-trim", "profiler-overhead", "start-up"),
     "host": ("data-loading", "file-writing", "garbage-collection", "host-code"),
     "calls": ("launch-latency", "own-work"),
     "asleep": ("blocked", "no-cpu", "no-demand"),

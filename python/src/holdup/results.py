@@ -657,11 +657,11 @@ class Finding:
     """H1, H2 … in order."""
     cause: Literal[
         'driver-lock', 'application-lock', 'pageable-staging', 'pageable-order', 'hidden-sync', 'explicit-sync',
-        'implicit-device-sync', 'queue-full', 'first-use', 'allocation', 'page-faults', 'profiler-overhead',
-        'copy-engine-busy', 'gil', 'lock', 'blocked', 'no-cpu', 'kernel-build', 'data-loading', 'feeding',
-        'file-writing', 'garbage-collection', 'host-code', 'no-demand', 'own-work', 'launch-latency', 'dependency',
-        'connection-aliasing', 'issue-order', 'time-slicing', 'gpu-full', 'collective-wait', 'start-up',
-        'unexplained', 'not-recorded',
+        'implicit-device-sync', 'queue-full', 'blocking-launch', 'first-use', 'allocation', 'pool-trim',
+        'object-churn', 'page-faults', 'page-migration', 'profiler-overhead', 'copy-engine-busy', 'gil', 'lock',
+        'blocked', 'no-cpu', 'kernel-build', 'data-loading', 'feeding', 'file-writing', 'garbage-collection',
+        'host-code', 'no-demand', 'own-work', 'launch-latency', 'dependency', 'default-stream', 'connection-aliasing',
+        'issue-order', 'time-slicing', 'gpu-full', 'collective-wait', 'start-up', 'unexplained', 'not-recorded',
     ]
     """Why."""
     of_account: bool
@@ -682,6 +682,10 @@ class Finding:
     """lost_ns as a part of the waiting threads' spans, 0 to 1."""
     count: int
     """Calls that lost time, or waits outside calls."""
+    short_calls: int
+    """Number of short calls of the same cause whose cost to the GPUs the finding has besides, where they cost more
+    than the slow ones lost; else 0.
+    """
     pauses: Pauses | None
     """The pauses between two calls that have most of the time, if they have half of it."""
     max_ns: int

@@ -13,9 +13,9 @@ use crate::analysis::parts::Holder;
 use crate::analysis::recorded_waits;
 use crate::facts::Facts;
 use crate::facts::stretch::Stretch;
+use crate::rules::passes;
 use crate::{Cause, Confidence};
-use trace::{CallId, DeviceId, LockLayer, Ns, StackId, ThreadId, WaitId};
-use waits::Class;
+use trace::{CallId, CopyKind, DeviceId, LockLayer, Ns, OpId, OpKind, StackId, ThreadId, WaitId};
 
 /// The activity of all threads, and what is known of the times outside calls.
 pub(super) struct Blame<'a> {
@@ -39,6 +39,12 @@ impl Blame<'_> {
             let root = Root::new(cause, Culprit::Device(device)).selected(is_selected);
             charges.charge(path.as_ref(), root, start, ns);
         };
+        if self.is_migration(gap.next) && gap.last.is_some() {
+            let touching = self.only_thread(gap.next).map(Path::of);
+            let root = Root::new(Cause::PageMigration, Culprit::Device(device)).selected(is_selected);
+            charges.charge(touching.as_ref(), root, gap.start, gap.length());
+            return;
+        }
         let is_off = || self.facts.trace.meta.pauses().any(|(off, on)| off < gap.end && gap.start < on);
         if call.is_none() || !self.facts.one_clock() || is_off() {
             return of_gpu(Cause::NotRecorded, gap.start, gap.length());
@@ -53,6 +59,24 @@ impl Blame<'_> {
             true => of_gpu(Cause::StartUp, gap.start, until - gap.start),
             false => self.thread(charges, &Path::of_idle(self.facts.thread(call)), (gap.start, until)),
         }
+    }
+
+    /// The thread of an operation's process that makes calls, if it is the only one.
+    fn only_thread(&self, op: OpId) -> Option<ThreadId> {
+        let trace = self.facts.trace;
+        let process = trace.process_of_stream(trace.ops.stream[op.index()]);
+        let calls = |thread: &ThreadId| !self.facts.calls_by_thread()[thread.index()].is_empty();
+        let mut of_process = trace.threads.ids().filter(|thread| trace.process_of_thread(*thread) == process);
+        let first = of_process.by_ref().find(calls)?;
+        of_process.all(|thread| !calls(&thread)).then_some(first)
+    }
+
+    /// Whether an operation moves unified memory that somebody touched: no call asked for it.
+    fn is_migration(&self, op: OpId) -> bool {
+        let (ops, at) = (&self.facts.trace.ops, op.index());
+        let is_unified =
+            matches!(ops.copy[at], CopyKind::UnifiedHtoD | CopyKind::UnifiedDtoH | CopyKind::UnifiedDtoD);
+        ops.kind[at] == OpKind::Copy && is_unified && ops.call[at].is_none()
     }
 
     /// Divides the time `[from, to)` of the last thread of a path among the roots of what it did.
@@ -78,12 +102,7 @@ impl Blame<'_> {
 
     /// Divides a segment in a call that no rule explains.
     fn working(&self, charges: &mut Charges, path: &Path<'_>, segment: &Segment, call: CallId) {
-        let (trace, class) = (self.facts.trace, self.facts.class(call));
-        let cause = match class {
-            Class::Sync => Cause::ExplicitSync,
-            Class::Allocate | Class::Release => Cause::Allocation,
-            _ => Cause::OwnWork,
-        };
+        let (trace, cause) = (self.facts.trace, passes::of_rest(self.facts, call));
         let process = trace.process_of_thread(path.thread);
         let (name, stack) = (trace.calls.name[call.index()], trace.calls.stack[call.index()]);
         let root = Root::new(cause, Culprit::Call(process, name, stack));
@@ -105,7 +124,10 @@ impl Blame<'_> {
         };
         let no_cpu = Root { cause: Cause::NoCpu, ..root };
         charges.charge(Some(path), no_cpu, segment.start, ready);
-        charges.charge(Some(path), root, segment.start + ready, segment.length() - ready);
+        let row = charges.charge(Some(path), root, segment.start + ready, segment.length() - ready);
+        if let (Some(row), Doing::Working(call)) = (row, segment.doing) {
+            charges.count_call(row, call);
+        }
     }
 
     /// Divides a wait of the last thread of a path among the roots of what it waited for.

@@ -6,7 +6,7 @@ use super::trail::Trail;
 use crate::Cause;
 use crate::analysis::group::Key;
 use rustc_hash::FxHashMap;
-use trace::{DeviceId, Ns, OpId, ProcessId, StackId, Sym, ThreadId};
+use trace::{CallId, DeviceId, Ns, OpId, ProcessId, StackId, Sym, ThreadId};
 
 /// A cause and its culprit.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -150,7 +150,10 @@ pub(crate) struct Row {
     pub root: Root,
     /// All time, ns.
     pub ns: Ns,
+    /// Number of charges; of a root in calls, of these calls.
     pub count: u64,
+    /// The call that was charged last, if the root is in calls.
+    pub last_call: CallId,
     /// The longest charges, longest first: length and start, ns.
     pub longest: [(Ns, Ns); LONGEST],
     /// The chain of the longest charge for which another thread waited, root first; else of the longest.
@@ -187,6 +190,7 @@ impl Row {
             root,
             ns: 0,
             count: 0,
+            last_call: CallId::NONE,
             longest: [(0, 0); LONGEST],
             chain: Vec::new(),
             chain_ns: 0,
@@ -318,6 +322,13 @@ impl Charges {
             }
             row
         })
+    }
+
+    /// Counts a call once, whose time a row was charged with in several parts.
+    pub fn count_call(&mut self, row: usize, call: CallId) {
+        let row = &mut self.rows[row];
+        row.count -= u64::from(row.last_call == call);
+        row.last_call = call;
     }
 
     /// A sample of some weight lies in what a row was charged with.

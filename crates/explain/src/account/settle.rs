@@ -88,9 +88,13 @@ fn own_time(cause: Cause) -> Option<OwnTime> {
         | Cause::ExplicitSync
         | Cause::ImplicitDeviceSync
         | Cause::QueueFull
+        | Cause::BlockingLaunch
         | Cause::FirstUse
         | Cause::Allocation
+        | Cause::PoolTrim
+        | Cause::ObjectChurn
         | Cause::PageFaults
+        | Cause::PageMigration
         | Cause::ProfilerOverhead
         | Cause::CopyEngineBusy
         | Cause::Gil
@@ -101,6 +105,7 @@ fn own_time(cause: Cause) -> Option<OwnTime> {
         | Cause::OwnWork
         | Cause::LaunchLatency
         | Cause::Dependency
+        | Cause::DefaultStream
         | Cause::ConnectionAliasing
         | Cause::IssueOrder
         | Cause::TimeSlicing

@@ -32,7 +32,7 @@ impl Facts<'_> {
     }
 
     /// Whether no other call that needs a context had returned on this device when the call began.
-    fn is_first_on_device(&self, call: CallId) -> bool {
+    pub fn is_first_on_device(&self, call: CallId) -> bool {
         let index = || {
             let mut ready = FxHashMap::<_, Ns>::default();
             for call in

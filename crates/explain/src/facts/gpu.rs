@@ -89,7 +89,8 @@ impl Facts<'_> {
         streams
     }
 
-    fn streams_of(&self, process: ProcessId, device: DeviceId) -> impl Iterator<Item = StreamId> {
+    /// The streams of a process on a device.
+    pub fn streams_of(&self, process: ProcessId, device: DeviceId) -> impl Iterator<Item = StreamId> {
         let trace = self.trace;
         let place = move |stream: StreamId| (trace.process_of_stream(stream), trace.device_of_stream(stream));
         trace.streams.ids().filter(move |stream| place(*stream) == (process, device))

@@ -7,6 +7,7 @@ mod copied;
 mod copies;
 mod first_uses;
 mod gpu;
+mod habits;
 pub(crate) mod index;
 mod indexes;
 mod locks;
@@ -25,6 +26,7 @@ pub(crate) use copied::{CopyFacts, RATED_BYTES, rate};
 pub(crate) use gpu::Pending;
 
 use crate::Options;
+use habits::Habits;
 use indexes::{Calls, FirstUses, Locks, Operations, Tracer};
 use std::sync::Arc;
 use trace::{CallId, Trace};
@@ -42,6 +44,7 @@ pub(crate) struct Facts<'a> {
     first: FirstUses,
     locks: Locks,
     tracer: Tracer,
+    habits: Habits,
 }
 
 impl<'a> Facts<'a> {
@@ -53,7 +56,9 @@ impl<'a> Facts<'a> {
         let first = FirstUses::new(trace, order.by_start());
         let locks = Locks::new(trace, order);
         let tracer = Tracer::new(trace);
-        let mut facts = Facts { trace, slow: Vec::new(), index, calls, operations, first, locks, tracer };
+        let habits = Habits::default();
+        let slow = Vec::new();
+        let mut facts = Facts { trace, slow, index, calls, operations, first, locks, tracer, habits };
         facts.slow = facts.calls_where(|call| facts.is_slow(call));
         facts
     }

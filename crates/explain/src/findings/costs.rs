@@ -22,6 +22,9 @@ use trace::{Ns, StackId, Sym, ThreadId};
 /// Places that a finding shows.
 const PLACES: usize = 3;
 
+/// The smallest part of calls' time whose places stand for all of it: one in this many. A choice.
+const PLACED: Ns = 50;
+
 /// A cost happens once if its three longest stretches are at least this part of it, in tenths, and the longest one half of it.
 /// Choices: of three equal ones nobody knows that there is no fourth.
 const ONCE: Ns = 8;
@@ -72,6 +75,7 @@ impl<'a> Roots<'a> {
         }
         if let Some(row) = sum {
             self.cost(finding, &row);
+            with_short_calls(finding, &row);
         }
     }
 
@@ -135,6 +139,7 @@ impl<'a> Roots<'a> {
             cost_ns: 0,
             cost_share: 0.0,
             removal: None,
+            short_calls: 0,
             phase: Phase::Recurring,
             chain: Vec::new(),
             lost_ns: all.ns,
@@ -237,6 +242,9 @@ impl<'a> Roots<'a> {
                 sampled.places.truncate(PLACES);
                 return sampled;
             }
+            if known * PLACED < time(rows) {
+                return Sampled::default();
+            }
         }
         found
     }
@@ -281,6 +289,13 @@ impl<'a> Roots<'a> {
             }
         };
         row.chain.iter().map(link).collect()
+    }
+}
+
+/// Counts the short calls of the same cause whose cost a finding of slow ones has, where they cost the GPUs more than these lost.
+fn with_short_calls(finding: &mut Finding, row: &Row) {
+    if row.ns > finding.lost_ns {
+        finding.short_calls = row.count.saturating_sub(finding.count);
     }
 }
 
@@ -491,7 +506,7 @@ impl Same {
     fn of(row: &Row, is_large: bool) -> Same {
         match row.root.culprit {
             Culprit::Lock(_, lock, _) => Same::Lock(lock),
-            Culprit::Call(..) if row.root.cause == Cause::OwnWork => Same::Any,
+            Culprit::Call(..) if matches!(row.root.cause, Cause::OwnWork | Cause::ObjectChurn) => Same::Any,
             Culprit::Call(_, name, _) => Same::Call(name),
             Culprit::Spot(_, spot) if is_large => Same::Spot(spot, phase_of(row)),
             _ if is_large => Same::Root(row.root),

@@ -27,6 +27,8 @@ pub(crate) struct Links {
     parts: FxHashMap<(Cause, Key), usize>,
     /// The work of calls of one function, where a finding of slow calls has it.
     calls: FxHashMap<(Cause, Sym), usize>,
+    /// The first finding of slow calls that make or destroy objects: it has the other calls of such objects as well.
+    objects: Option<usize>,
     /// The other roots that the GPUs waited for.
     roots: FxHashMap<Root, usize>,
     /// Locks, wherever their holders were.
@@ -38,6 +40,9 @@ impl Links {
     pub fn of(folded: &[Folded]) -> Links {
         let mut links = Links::default();
         for (finding, Folded { key, keys, .. }) in folded.iter().enumerate() {
+            if key.cause == Cause::ObjectChurn {
+                links.objects = links.objects.or(Some(finding));
+            }
             for own in keys {
                 links.parts.entry((key.cause, *own)).or_insert(finding);
                 if key.holder.is_none() {
@@ -60,7 +65,7 @@ impl Links {
 
     /// Replaces each index by the finding's final one.
     pub fn renumber(&mut self, to: &[usize]) {
-        let all = self.parts.values_mut().chain(self.calls.values_mut());
+        let all = self.parts.values_mut().chain(self.calls.values_mut()).chain(&mut self.objects);
         all.chain(self.roots.values_mut())
             .chain(self.locks.values_mut())
             .for_each(|finding| *finding = to[*finding]);
@@ -74,7 +79,10 @@ impl Links {
         }
         let own = match root.culprit {
             Culprit::Part(key) => self.parts.get(&(root.cause, key)),
-            Culprit::Call(_, name, _) => self.calls.get(&(root.cause, name)),
+            Culprit::Call(_, name, _) => {
+                let objects = self.objects.as_ref().filter(|_| root.cause == Cause::ObjectChurn);
+                self.calls.get(&(root.cause, name)).or(objects)
+            }
             Culprit::Lock(process, lock, _) => self.locks.get(&(root.cause, process, lock)),
             Culprit::Spot(..)
             | Culprit::Before(..)

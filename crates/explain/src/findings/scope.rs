@@ -25,7 +25,8 @@ impl Scope {
         let whole = selection.from.is_none() && selection.to.is_none() && selection.range.is_none();
         let is_known = whole && Refusal::of(facts.trace).is_none();
         let Some(found) = is_known.then(|| steady(facts.trace, all.steps.as_ref())).flatten() else {
-            return all;
+            let started = before_the_gpu(facts.trace).filter(|_| is_known);
+            return Scope { started, ..all };
         };
         let (start, end) = facts.trace.span().unwrap_or(found);
         let started = Some(found.0).filter(|from| from - start > (end - start) / WORTH);
@@ -80,6 +81,14 @@ const NEARLY_ALL: Ns = 90;
 
 /// The shortest start-up that pauses alone show, ns: a context takes longer to create. A choice.
 const SHORTEST: Ns = 100_000_000;
+
+/// The start of the GPUs' first operation, ns, if nearly all of a program's time comes before it.
+fn before_the_gpu(trace: &Trace) -> Option<Ns> {
+    let (start, end) = trace.span()?;
+    let first = trace.ops.start.iter().copied().min()?;
+    let is_long = first - start >= SHORTEST.max((end - start) / 100 * NEARLY_ALL);
+    is_long.then_some(first)
+}
 
 /// The smallest part of a program's time that comes after a start-up that pauses alone show: one in this many. Of a program that mostly
 /// starts, its start is what there is to explain. A choice.

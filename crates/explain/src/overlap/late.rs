@@ -3,8 +3,8 @@
 use super::OverlapRule;
 use super::queue::Queue;
 use rustc_hash::FxHashMap;
-use trace::{DeviceId, Ns, OpId, Trace};
-use waits::{Cause, Index, LAUNCH, OperationWaits, Piece, is_default, launch_floor, started_idle};
+use trace::{DeviceId, Ns, OpId};
+use waits::{Cause, Index, LAUNCH, OperationWaits, Piece, launch_floor, started_idle};
 
 /// The rule that delayed an operation, and the item that it waited for.
 #[derive(Clone, Copy)]
@@ -20,7 +20,7 @@ pub(super) fn late(index: &Index<'_>, device: DeviceId, ops: &[OpId], queue: &Qu
     let mut waits = OperationWaits::new(index, device, ops, floor);
     let mut late = FxHashMap::default();
     for op in ops.iter().copied() {
-        let delays = waits.start(op).iter().filter_map(|piece| delay(index.trace, op, piece));
+        let delays = waits.start(op).iter().filter_map(delay);
         if let Some((_, rule, behind)) = delays.max_by_key(|(ns, ..)| *ns).filter(|(ns, ..)| *ns >= LAUNCH) {
             late.insert(items[&op], Late { rule, behind: items[&behind] });
         }
@@ -29,18 +29,13 @@ pub(super) fn late(index: &Index<'_>, device: DeviceId, ops: &[OpId], queue: &Qu
 }
 
 /// The part of an operation's wait that a rule explains, ns, with the operation that it waited for.
-fn delay(trace: &Trace, op: OpId, piece: &Piece) -> Option<(Ns, OverlapRule, OpId)> {
+fn delay(piece: &Piece) -> Option<(Ns, OverlapRule, OpId)> {
     let behind = piece.behind.some()?;
-    let is_default = |op: OpId| is_default(trace, trace.ops.stream[op.index()]);
     let rules = [
-        (Cause::Dependency, OverlapRule::DefaultStream),
+        (Cause::DefaultStream, OverlapRule::DefaultStream),
         (Cause::IssueOrder, OverlapRule::IssueOrder),
         (Cause::ConnectionAliasing, OverlapRule::Connections),
     ];
     let (_, rule) = rules.into_iter().find(|(cause, _)| *cause == piece.cause)?;
-    // Which events the program needs is unknown.
-    if rule == OverlapRule::DefaultStream && is_default(op) == is_default(behind) {
-        return None;
-    }
     Some((piece.to - piece.from, rule, behind))
 }

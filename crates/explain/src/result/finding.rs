@@ -38,6 +38,8 @@ pub struct Finding {
     pub share: f64,
     /// Number of calls that lost time, or of waits outside calls.
     pub count: u64,
+    /// Number of short calls of the same cause whose cost to the GPUs it has besides, where they cost more than the slow ones lost; else 0.
+    pub short_calls: u64,
     /// The pauses between two calls that have most of the time, if they have half of it.
     pub pauses: Option<Pauses>,
     /// Most time lost in one of them, ns.

@@ -63,8 +63,12 @@ pub(crate) fn asked(facts: &Facts<'_>, call: CallId, parts: &mut Parts) {
         _ => Reason::new(Cause::ExplicitSync, Evidence::Record, Confidence::Certain, Fact::None),
     };
     parts.claim(facts.start(call), idle(facts, call), reason);
-    // The rest is a wait for work that the trace lacks, or for none at all.
-    let reason = Reason::new(Cause::ExplicitSync, Evidence::Timing, Confidence::Possible, Fact::Idle);
+    // The rest is a wait for work that the trace lacks, or for none at all: a pool that keeps nothing gives back what was freed.
+    let (cause, confidence) = match facts.frees_into_pool(call) {
+        true => (Cause::PoolTrim, Confidence::Likely),
+        false => (Cause::ExplicitSync, Confidence::Possible),
+    };
+    let reason = Reason::new(cause, Evidence::Timing, confidence, Fact::Idle);
     parts.claim(facts.start(call), facts.end(call), reason);
 }
 
@@ -74,7 +78,12 @@ fn idle(facts: &Facts<'_>, call: CallId) -> Ns {
     let (start, end) = (facts.start(call), facts.end(call));
     let done = |stream: StreamId| facts.done(stream, start).filter(|_| facts.goes_on(stream, end));
     let is_whole = facts.one_clock() && !facts.trace.meta.is_part();
-    let streams = if is_whole { facts.synced(call) } else { Vec::new() };
+    // Of an unrecorded synchronization some stream is waited for: one of the device's.
+    let streams = match facts.synced(call) {
+        _ if !is_whole => Vec::new(),
+        streams if streams.is_empty() => facts.streams_of(facts.process(call), facts.device(call)).collect(),
+        streams => streams,
+    };
     let idle = streams.into_iter().map(done).reduce(|all, one| all.zip(one).map(|(all, one)| all.max(one)));
     match idle.flatten() {
         Some(idle) if idle + facts.tolerance(call) < end => idle.max(start),

@@ -6,7 +6,7 @@ use crate::analysis::parts::{Fact, Parts, Reason};
 use crate::facts::Facts;
 use crate::result::sentence::sentence;
 use crate::rules::about::{About, Bound, Family, Nature, State, Statement};
-use crate::rules::fixes::EAGER_LOADING;
+use crate::rules::fixes::{EAGER_LOADING, pins};
 use crate::{Cause, Confidence, Evidence, Piece, Sentence};
 use trace::{CallId, Ns};
 use waits::{Class, makes_context};
@@ -84,6 +84,8 @@ pub(crate) fn inferred(facts: &Facts<'_>, holders: &Holders, call: CallId, parts
     let name = match (kernel, facts.class(call)) {
         (Some(kernel), Class::Launch) => kernel,
         (_, Class::Sync) => return,
+        // Where the context is there, the pages take the time.
+        _ if pins(facts.trace.text(calls.name[call.index()])) && !facts.is_first_on_device(call) => return,
         _ if facts.is_first_call(call) && !facts.is_nothing_new(call) => calls.name[call.index()],
         _ if facts.duration(call) >= SURELY_SETUP
             && (makes_context(facts.trace.text(calls.name[call.index()]))

@@ -50,12 +50,26 @@ pub(crate) const PINNED_KEPT: Fix = Fix {
     forms: PINNED,
 };
 
+pub(crate) const PARALLEL_PINNING: Fix = Fix {
+    id: "parallel-pinning",
+    text: "touch the pages with several threads, then pin them with cudaHostRegister; or pin less",
+    safety: "safe; the threads take processors meanwhile",
+    change: None,
+    at: At::Allocations,
+    forms: forms![Cuda: "parallel-pinning.cuda.cu"],
+};
+
+/// Whether a call of this name pins or unpins memory of the host.
+pub(crate) fn pins(call: &str) -> bool {
+    let parts = ["HostAlloc", "MallocHost", "AllocHost", "FreeHost", "HostRegister", "HostUnregister"];
+    parts.iter().any(|part| call.contains(part))
+}
+
 /// The fixes of a finding whose memory is allocated or freed by calls of this name: what helps device memory does not help pinned memory.
 pub(crate) fn of_memory(fixes: &[Fix], call: &str) -> Vec<Fix> {
-    let pins = ["HostAlloc", "MallocHost", "AllocHost", "FreeHost", "HostRegister", "HostUnregister"];
-    let is_pinned = pins.iter().any(|part| call.contains(part));
-    let other = if is_pinned { POOL_ALLOCATOR } else { PINNED_KEPT };
-    fixes.iter().filter(|fix| **fix != other).copied().collect()
+    let of_pinned = |fix: &Fix| [PINNED_KEPT.id, PARALLEL_PINNING.id].contains(&fix.id);
+    let fits = |fix: &&Fix| if pins(call) { **fix != POOL_ALLOCATOR } else { !of_pinned(fix) };
+    fixes.iter().filter(fits).copied().collect()
 }
 
 // Of eager loading: first uses of SVD, FFT, sort and convolution in a thread cost another thread's launches 246 ms with lazy

@@ -7,10 +7,12 @@ pub(crate) mod about;
 pub(crate) mod allocation;
 pub(crate) mod application_lock;
 pub(crate) mod blocked;
+pub(crate) mod blocking_launch;
 pub(crate) mod collective_wait;
 pub(crate) mod connection_aliasing;
 pub(crate) mod copy_engine_busy;
 pub(crate) mod data_loading;
+pub(crate) mod default_stream;
 pub(crate) mod dependency;
 pub(crate) mod driver_lock;
 pub(crate) mod explicit_sync;
@@ -32,11 +34,14 @@ pub(crate) mod lock;
 pub(crate) mod no_cpu;
 pub(crate) mod no_demand;
 pub(crate) mod not_recorded;
+pub(crate) mod object_churn;
 pub(crate) mod own_work;
 pub(crate) mod page_faults;
+pub(crate) mod page_migration;
 pub(crate) mod pageable_order;
 pub(crate) mod pageable_staging;
 pub(crate) mod passes;
+pub(crate) mod pool_trim;
 pub(crate) mod profiler_overhead;
 pub(crate) mod queue_full;
 pub(crate) mod start_up;
@@ -59,9 +64,13 @@ impl About {
             Cause::ExplicitSync => &explicit_sync::ABOUT,
             Cause::ImplicitDeviceSync => &implicit_device_sync::ABOUT,
             Cause::QueueFull => &queue_full::ABOUT,
+            Cause::BlockingLaunch => &blocking_launch::ABOUT,
             Cause::FirstUse => &first_use::ABOUT,
             Cause::Allocation => &allocation::ABOUT,
+            Cause::PoolTrim => &pool_trim::ABOUT,
+            Cause::ObjectChurn => &object_churn::ABOUT,
             Cause::PageFaults => &page_faults::ABOUT,
+            Cause::PageMigration => &page_migration::ABOUT,
             Cause::ProfilerOverhead => &profiler_overhead::ABOUT,
             Cause::CopyEngineBusy => &copy_engine_busy::ABOUT,
             Cause::Gil => &gil::ABOUT,
@@ -78,6 +87,7 @@ impl About {
             Cause::OwnWork => &own_work::ABOUT,
             Cause::LaunchLatency => &launch_latency::ABOUT,
             Cause::Dependency => &dependency::ABOUT,
+            Cause::DefaultStream => &default_stream::ABOUT,
             Cause::ConnectionAliasing => &connection_aliasing::ABOUT,
             Cause::IssueOrder => &issue_order::ABOUT,
             Cause::TimeSlicing => &time_slicing::ABOUT,

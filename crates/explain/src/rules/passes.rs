@@ -4,9 +4,10 @@ use crate::analysis::parts::Parts;
 use crate::analysis::{blocking_copy, recorded_waits};
 use crate::facts::Facts;
 use crate::rules::{
-    Holders, allocation, driver_lock, explicit_sync, first_use, implicit_device_sync, profiler_overhead,
-    queue_full,
+    Holders, allocation, blocking_launch, driver_lock, explicit_sync, first_use, implicit_device_sync,
+    object_churn, pool_trim, profiler_overhead, queue_full,
 };
+use crate::{Cause, Class};
 use trace::CallId;
 
 /// A pass: examines one slow call and claims the part of its time that it explains.
@@ -21,9 +22,11 @@ enum Pass {
 /// first, then what the GPU's and the tracer's records prove, and last what is inferred from timing.
 const PASSES: &[Pass] = &[
     Pass::Of(recorded_waits::split),
+    Pass::Of(object_churn::of_object),
     Pass::Of(first_use::loading),
     Pass::Of(profiler_overhead::of_this_thread),
     Pass::Of(explicit_sync::asked),
+    Pass::Of(blocking_launch::waits),
     Pass::Of(blocking_copy::split),
     Pass::Of(implicit_device_sync::of_free),
     Pass::Of(queue_full::full),
@@ -33,6 +36,7 @@ const PASSES: &[Pass] = &[
     Pass::Against(first_use::inferred),
     Pass::Against(driver_lock::contended),
     Pass::Of(driver_lock::in_line),
+    Pass::Of(pool_trim::refill),
     Pass::Of(allocation::own),
     Pass::Of(profiler_overhead::unrecorded),
 ];
@@ -47,4 +51,17 @@ pub(crate) fn split(facts: &Facts<'_>, holders: &Holders, call: CallId) -> Parts
         }
     }
     parts
+}
+
+/// The cause of a call's time that no pass claimed: of a short call, or the rest of a slow one.
+pub(crate) fn of_rest(facts: &Facts<'_>, call: CallId) -> Cause {
+    match facts.class(call) {
+        Class::Sync => Cause::ExplicitSync,
+        Class::Allocate | Class::Release => Cause::Allocation,
+        Class::Launch if facts.blocks_for(call).is_some() => Cause::BlockingLaunch,
+        class if class.enqueues() && queue_full::delays(facts, call) => Cause::QueueFull,
+        Class::Create | Class::Load if facts.churn(call).is_some() => Cause::ObjectChurn,
+        class if class != Class::Sync && facts.is_of_new_graph(call) => Cause::ObjectChurn,
+        _ => Cause::OwnWork,
+    }
 }

@@ -7,7 +7,7 @@ use crate::result::sentence::sentence;
 use crate::rules::about::{About, Bound, Family, Nature, State, Statement};
 use crate::rules::fixes::GRAPH;
 use crate::{Cause, Confidence, Evidence, Piece, Sentence};
-use trace::CallId;
+use trace::{CallId, Ns, OpId};
 
 pub(super) static ABOUT: About = About {
     meaning: "a stream has as many pending launches as it takes (about 1,022); the next one waits",
@@ -61,9 +61,29 @@ const FULL: usize = 1015;
 /// Pending calls or operations that are more than the known limit: such a stream has another limit.
 const MORE_THAN_FULL: usize = 1100;
 
+/// Least time from a launch into a full stream to the start of its work, ns: [`NEARLY_FULL`] kernels of a microsecond.
+const AHEAD: Ns = 1_000_000;
+
+/// Claims the time for which a launch waits for a place in its stream.
 pub(crate) fn full(facts: &Facts<'_>, call: CallId, parts: &mut Parts) {
-    if !facts.class(call).enqueues() || !facts.one_clock() || !parts.mostly_open() {
-        return;
+    if let Some((confidence, pending)) = finds_full(facts, call).filter(|_| parts.mostly_open()) {
+        let reason = Reason::new(Cause::QueueFull, Evidence::Record, confidence, Fact::Pending(pending.ops));
+        parts.claim(facts.start(call), facts.end(call) - facts.usual(call), reason);
+    }
+}
+
+/// Whether a short launch waits for a place in its stream.
+pub(crate) fn delays(facts: &Facts<'_>, call: CallId) -> bool {
+    let ops = &facts.trace.ops;
+    let is_ahead = |op: &OpId| ops.start[op.index()] - facts.start(call) >= AHEAD;
+    facts.ops(call).first().is_some_and(is_ahead)
+        && finds_full(facts, call).is_some_and(|(confidence, _)| confidence != Confidence::Possible)
+}
+
+/// How sure it is that a launch finds its stream full, and what is pending there.
+fn finds_full(facts: &Facts<'_>, call: CallId) -> Option<(Confidence, Pending)> {
+    if !facts.class(call).enqueues() || !facts.one_clock() {
+        return None;
     }
     let stream = facts.stream(call);
     let pending = facts.pending(stream, facts.start(call));
@@ -77,8 +97,7 @@ pub(crate) fn full(facts: &Facts<'_>, call: CallId, parts: &mut Parts) {
         Pending { ops: MORE_THAN_FULL.., .. } => Confidence::Possible,
         Pending { ops: NEARLY_FULL.., .. } => Confidence::Likely,
         Pending { ops: ops @ 1.., .. } if own > 1 && ops + own >= NEARLY_FULL => Confidence::Possible,
-        _ => return,
+        _ => return None,
     };
-    let reason = Reason::new(Cause::QueueFull, Evidence::Record, confidence, Fact::Pending(pending.ops));
-    parts.claim(facts.start(call), facts.end(call) - facts.usual(call), reason);
+    Some((confidence, pending))
 }

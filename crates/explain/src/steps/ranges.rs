@@ -28,7 +28,7 @@ struct Group {
     sum: Ns,
 }
 
-/// Who marked the ranges: a library's are parts of a step, or hold several, unless nothing else shows any.
+/// Author of the ranges: a library's are parts of a step, or hold several, unless nothing else shows any.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Author {
     Program,
@@ -210,7 +210,7 @@ impl<'a> Patterns<'a> {
         self.of.get(&name).copied()
     }
 
-    /// Who marks ranges of a pattern; `None` if a library marks time with them that is no step: it builds kernels, or loads data.
+    /// Author of the ranges of a pattern; `None` if a library marks time with them that is no step: it builds kernels, or loads data.
     fn author(&self, pattern: u32) -> Option<Author> {
         let name = &self.texts[pattern as usize];
         match (is_of_library(name), Mark::of_range(name)) {

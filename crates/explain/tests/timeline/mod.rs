@@ -6,6 +6,7 @@
 //! C/1 cudaFree 0 50                                    thread C on device 1
 //! A cuMemcpyDtoH 0 900 | arguments DtoH device>pageable 4 7   the arguments of a call without operations
 //! A cudaLaunchKernel 0 9 | launch k 7                  the kernel of a launch without operations; the stream if known
+//! migrate DtoH 65536 0 10 30                           unified memory that no call asked to move, on stream 0
 //! B cudaStreamSynchronize 0 900 | sync stream 7        the tracer's record of it; also `context`, `event`
 //! overhead A "Buffer Flush" 10 20                      `-` for no thread
 //! os A pthread_rwlock_wrlock 10 20
@@ -165,6 +166,14 @@ impl Builder {
     fn line(&mut self, words: &[&str], call_shift: Ns, op_shift: Ns) {
         if let ["wait", waiter, start, end, holder, rest @ ..] = words {
             return self.wait(waiter, us(start) + call_shift, us(end) + call_shift, holder, rest);
+        }
+        if let ["migrate", direction, bytes, stream, start, end] = words {
+            let stream = self.stream(1, 0, stream.parse().unwrap());
+            let (start, end) = (us(start) + op_shift, us(end) + op_shift);
+            let copy = CopyKind::from_name(&format!("unified {direction}"));
+            let (kind, bytes) = (OpKind::Copy, bytes.parse().unwrap());
+            self.trace.ops.push(Op { start, end, stream, kind, copy, bytes, ..Op::default() });
+            return;
         }
         let mut parts = words.split(|word| *word == "|");
         let [thread, name, start, end] = parts.next().unwrap() else { panic!("not an event: {words:?}") };

@@ -36,6 +36,9 @@ const PROCESSES: &str = "holdup lab run architectures --on sim:h200 --set varian
 const LAUNCHES: &str = "holdup lab run architectures --on sim:h200 --set variant=threads --set workers=8 --set memory=pinned --set \
                         iterations=5 --set launches=100 --trace launches.holdup";
 
+const DEFAULT_STREAM: &str =
+    "holdup lab run examples/default-stream.toml --on sim:h200 --trace default.holdup";
+
 /// Causes.
 pub const CAUSES: &[Shown] = &[
     finding("driver-lock", "holdup explain --all examples/recorded-d2h-stall.holdup"),
@@ -46,9 +49,13 @@ pub const CAUSES: &[Shown] = &[
     finding("explicit-sync", "holdup explain --all examples/recorded-d2h-pinned.holdup"),
     finding("implicit-device-sync", "holdup explain --all examples/pytorch-free-waits.json.gz"),
     finding("queue-full", "holdup explain --all examples/pytorch-queue-full.json.gz"),
+    finding("blocking-launch", "holdup explain --all examples/recorded-blocking-launches.holdup"),
     finding("first-use", "holdup explain --all examples/recorded-library-first-use.holdup"),
     finding("allocation", "holdup explain --all examples/pytorch-pinning-stall.json.gz"),
+    finding("pool-trim", "holdup explain --all examples/recorded-pool-trim.holdup"),
+    finding("object-churn", "holdup explain --all examples/recorded-graph-churn.holdup"),
     finding("page-faults", "holdup explain --all examples/recorded-d2h-own-streams.holdup"),
+    finding("page-migration", "holdup explain --all examples/listed-unified-memory.csv"),
     finding("profiler-overhead", "holdup explain --all examples/recorded-staggered-copies.holdup"),
     rows("copy-engine-busy", C1060, "holdup stats c1060.holdup"),
     recorded("gil", "holdup record -o gil.holdup python examples/threads.py gil", "holdup stats gil.holdup"),
@@ -97,6 +104,7 @@ pub const CAUSES: &[Shown] = &[
     finding("own-work", "holdup explain --all examples/pytorch-item-hidden-sync.json.gz"),
     finding("launch-latency", "holdup explain --all examples/recorded-d2h-pinned.holdup"),
     rows("dependency", C1060, "holdup stats c1060.holdup"),
+    made("default-stream", DEFAULT_STREAM, "holdup explain --all default.holdup"),
     made("connection-aliasing", CONNECTIONS, "holdup explain --all queues.holdup"),
     made("issue-order", C1060, "holdup explain --all c1060.holdup"),
     made("time-slicing", PROCESSES, "holdup explain --all processes.holdup"),
@@ -108,11 +116,7 @@ pub const CAUSES: &[Shown] = &[
 
 /// Rules that prevent overlap.
 pub const OVERLAP: &[Shown] = &[
-    overlap(
-        "default-stream",
-        "holdup lab run examples/default-stream.toml --on sim:h200 --trace default.holdup",
-        "holdup stats default.holdup",
-    ),
+    overlap("default-stream", DEFAULT_STREAM, "holdup stats default.holdup"),
     overlap("issue-order", C2050, "holdup stats c2050.holdup"),
     overlap("connections", CONNECTIONS, "holdup stats queues.holdup"),
     overlap("pageable-memory", "", "holdup stats examples/pytorch-d2h-own-streams.json.gz"),

@@ -20,7 +20,7 @@ pub(super) fn verdict(finding: &Finding) -> String {
 
 /// Whether a finding's time is that of the GPUs which its root cost: its threads did it, and lost nothing by it.
 fn is_of_gpus(finding: &Finding) -> bool {
-    finding.is_of_account && finding.cost_ns > 0
+    finding.short_calls > 0 || finding.is_of_account && finding.cost_ns > 0
 }
 
 /// `1.16 s (97 % of its time)`
@@ -75,9 +75,17 @@ fn times(finding: &Finding) -> String {
             format!("{} for {}", units::counted(finding.count, "wait", "waits"), visible(&lock(library)))
         }
         _ if finding.cause == Cause::LaunchLatency => units::counted(finding.count, "launch", "launches"),
+        _ if finding.cause == Cause::PageMigration => {
+            units::counted(finding.count, "pause of the GPU", "pauses of the GPU")
+        }
         _ if waiter.call.is_empty() => pauses(finding),
         _ if finding.threads.iter().any(|thread| thread.call != waiter.call) => {
             format!("{} calls, most of them {}", units::count(finding.count), visible(&waiter.call))
+        }
+        _ if finding.short_calls > 0 => {
+            let all = units::count(finding.count + finding.short_calls);
+            let slow = units::count(finding.count);
+            format!("{all} × {}, {slow} of them slow", visible(&waiter.call))
         }
         _ => format!("{} × {}", units::count(finding.count), visible(&waiter.call)),
     }
@@ -169,9 +177,10 @@ fn waiters(finding: &Finding, many_processes: bool) -> String {
     }
 }
 
-/// `thread pt_autograd_0 (7)`, or `16 threads`.
+/// `thread pt_autograd_0 (7)`, or `16 threads`; `a thread` if nobody knows which.
 fn thread(party: &Party, many_processes: bool) -> String {
     let mut text = match party.threads {
+        0 | 1 if party.tid == 0 => return String::from("a thread"),
         0 | 1 => format!("thread {}", visible(&party.thread)),
         several => format!("{} threads", units::count(several)),
     };

@@ -26,11 +26,12 @@ pub(super) fn by_size(explanation: &Explanation, all: bool) -> (Vec<&Finding>, V
         true => {
             let least = verdict::least(&explanation.accounts.gpus);
             let of_selected = |finding: &Finding| is_selection && finding.lost_ns / 10 >= threshold.max(1);
-            let lost = verdict::lost_by_a_thread(explanation).map(|finding| &finding.id);
-            let of_thread = |finding: &Finding| lost == Some(&finding.id);
+            let lost = verdict::lost_by_a_thread(explanation);
+            let named = [lost, verdict::longest_of_start_up(explanation)];
+            let is_named = |finding: &Finding| named.iter().flatten().any(|named| named.id == finding.id);
             findings
                 .iter()
-                .partition(|finding| finding.worth() >= least || of_selected(finding) || of_thread(finding))
+                .partition(|finding| finding.worth() >= least || of_selected(finding) || is_named(finding))
         }
         false => findings.iter().partition(|finding| finding.lost_ns >= threshold),
     };

@@ -5,7 +5,9 @@ use crate::escape::visible;
 use crate::layout::{cut, elide, width};
 use crate::place::{below, short};
 use crate::units;
-use explain::{About, Cause, Explanation, Finding, Fix, GpuAccount, Phase, Place};
+use explain::{
+    About, AccountPart, Cause, Explanation, Finding, Fix, GpuAccount, Phase, Place, ThreadAccount,
+};
 use trace::Ns;
 
 /// Most causes that the verdict names of what recurs, and how many of them if the others cost little.
@@ -68,8 +70,9 @@ pub(super) fn costs(explanation: &Explanation) -> Vec<Cost> {
     let unfound = unfound(explanation).chain(unselected(explanation));
     let mut named: Vec<Named> = Vec::new();
     for one in again.chain(unfound) {
-        // What is allocated is freed.
-        match named.iter_mut().find(|known| one.cause == Cause::Allocation && known.cause == one.cause) {
+        // What is allocated is freed, and what is made is destroyed.
+        let is_of_pairs = matches!(one.cause, Cause::Allocation | Cause::ObjectChurn);
+        match named.iter_mut().find(|known| is_of_pairs && known.cause == one.cause) {
             Some(known) => {
                 known.share += one.share;
                 known.gain = known.gain.max(one.gain);
@@ -107,6 +110,23 @@ pub(super) fn of_thread(finding: &Finding, explanation: &Explanation, columns: u
         Named { share: finding.share, exposes: false, gain: 0.0, ..Named::of(finding, explanation, true) };
     let of = format!(" of thread {}'s time", visible(&finding.waiter.thread));
     let line = named.line(columns.saturating_sub(width(&end) - 1), &of);
+    format!("{}{end}", line.trim_end_matches('.'))
+}
+
+/// `52 % of thread main's time: launches wait because the stream is full (cudaLaunchKernel; graph); the GPU loses nothing by it.`: what
+/// a thread lost in calls that are too short for a finding.
+pub(super) fn of_short_calls(thread: &ThreadAccount, part: &AccountPart, columns: usize) -> String {
+    let end = "; the GPU loses nothing by it.";
+    let about = About::of(part.cause);
+    let share = part.ns as f64 / thread.span_ns.max(1) as f64;
+    let call = part.calls.first().map_or(String::new(), |call| visible(call).into_owned());
+    let named = Named {
+        at: part.places.first().map_or(call, short),
+        fixes: about.fixes.iter().map(|fix| fix.id).take(1).collect(),
+        ..Named::plain(part.cause, share, about.brief.to_owned())
+    };
+    let of = format!(" of thread {}'s time", visible(&thread.name));
+    let line = named.line(columns.saturating_sub(width(end) - 1), &of);
     format!("{}{end}", line.trim_end_matches('.'))
 }
 

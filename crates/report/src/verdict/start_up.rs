@@ -3,7 +3,7 @@
 use crate::escape::visible;
 use crate::place::short;
 use crate::units;
-use explain::{AccountPart, Spent, StartUp};
+use explain::{AccountPart, Explanation, Finding, Fix, Spent, StartUp};
 use trace::Ns;
 
 /// The smallest part of a program's time, in percent, that is worth a sentence. A choice.
@@ -18,7 +18,7 @@ pub(super) fn is_worth(start_up: &StartUp) -> bool {
 
 /// `Start-up took 7.6 s of 13.2 s: host-code 6.2 s (amp.py:3), first-use 300 ms (amp.py:8).`; if it is nearly all,
 /// `94 % of 12 s is start-up: …`
-pub(super) fn sentence(start_up: &StartUp, is_nearly_all: bool) -> String {
+pub(super) fn sentence(explanation: &Explanation, start_up: &StartUp, is_nearly_all: bool) -> String {
     let (took, all) = (start_up.duration_ns, start_up.program_ns);
     let mut text = match is_nearly_all {
         true => {
@@ -30,16 +30,31 @@ pub(super) fn sentence(start_up: &StartUp, is_nearly_all: bool) -> String {
     let mut spent: Vec<(&AccountPart, &Spent)> =
         parts.flat_map(|part| part.spent.iter().map(move |spent| (part, spent))).collect();
     spent.sort_by_key(|(_, spent)| std::cmp::Reverse(spent.ns));
-    let named: Vec<String> = spent.iter().take(NAMED).map(|(part, spent)| named(part, spent)).collect();
+    let finding = longest(explanation).filter(|_| is_nearly_all);
+    let fix = |at: usize| finding.filter(|_| at == 0).and_then(|finding| finding.fixes.first());
+    let named = spent.iter().take(NAMED).enumerate().map(|(at, (part, spent))| named(part, spent, fix(at)));
+    let named: Vec<String> = named.collect();
     if !named.is_empty() {
         text.push_str(&format!(": {}", named.join(", ")));
     }
     text + "."
 }
 
-/// `host-code 6.2 s (amp.py:3)`
-fn named(part: &AccountPart, spent: &Spent) -> String {
+/// The finding of what a start-up that is nearly all of the program took longest for.
+pub(crate) fn longest(explanation: &Explanation) -> Option<&Finding> {
+    let accounts = &explanation.accounts;
+    let start_up = accounts.start_up.as_ref().filter(|one| accounts.steady.is_none() && is_worth(one))?;
+    let parts = start_up.thread.iter().flat_map(|thread| &thread.parts);
+    let longest = parts.max_by_key(|part| part.ns)?;
+    let of_cause = explanation.findings.iter().filter(|finding| finding.cause == longest.cause);
+    of_cause.max_by_key(|finding| finding.lost_ns)
+}
+
+/// `host-code 6.2 s (amp.py:3)`, with the id of what mends it.
+fn named(part: &AccountPart, spent: &Spent, fix: Option<&Fix>) -> String {
     let place = spent.place.as_ref().map_or_else(|| visible(&spent.call).into_owned(), short);
-    let place = if place.is_empty() { place } else { format!(" ({place})") };
-    format!("{} {}{place}", part.cause.id(), units::duration(spent.ns))
+    let hint = [place.as_str(), fix.map_or("", |fix| fix.id)];
+    let hint: Vec<&str> = hint.into_iter().filter(|text| !text.is_empty()).collect();
+    let hint = if hint.is_empty() { String::new() } else { format!(" ({})", hint.join("; ")) };
+    format!("{} {}{hint}", part.cause.id(), units::duration(spent.ns))
 }

@@ -12,19 +12,18 @@ impl<P: Program> Machine<'_, P> {
         let open = |before: OpRef| self.ops.is_open(before).then_some(before.serial);
         let stream = &self.streams[op.stream as usize];
         let plan = self.layout.streams[op.stream as usize];
-        let mut depends: Vec<u32> = stream.awaited.iter().filter_map(|mark| open(*mark)).collect();
+        let depends: Vec<u32> = stream.awaited.iter().filter_map(|mark| open(*mark)).collect();
         let context = &self.contexts[plan.context as usize];
         let default = self.layout.contexts[plan.context as usize].default_stream;
         let blocking = |stream: &u32| self.layout.streams[*stream as usize].kind == StreamKind::Blocking;
         let last = |stream: u32| open(self.streams[stream as usize].last);
-        match plan.kind {
-            StreamKind::NonBlocking => {}
-            StreamKind::Blocking => depends.extend(last(default)),
+        let joins: Vec<u32> = match plan.kind {
+            StreamKind::NonBlocking => Vec::new(),
+            StreamKind::Blocking => last(default).into_iter().collect(),
             StreamKind::Default => {
-                let others = context.streams.iter().copied().filter(blocking);
-                depends.extend(others.filter_map(last));
+                context.streams.iter().copied().filter(blocking).filter_map(last).collect()
             }
-        }
+        };
         let is_launch = op.plan.is_launched();
         let queue = &self.queues[op.queue as usize];
         let seen = OpLife {
@@ -35,6 +34,7 @@ impl<P: Program> Machine<'_, P> {
             stream: open(stream.last),
             queue: is_launch.then(|| open(queue.last)).flatten().map(|before| (before, queue.in_order)),
             depends,
+            joins,
             taken: i64::MAX,
             ..OpLife::default()
         };

@@ -39,6 +39,7 @@ fn cause(delay: Delay) -> Cause {
         Delay::TimeSlicing => Cause::TimeSlicing,
         Delay::GpuFull => Cause::GpuFull,
         Delay::Dependency => Cause::Dependency,
+        Delay::DefaultStream => Cause::DefaultStream,
         Delay::LaunchLatency => Cause::LaunchLatency,
     }
 }

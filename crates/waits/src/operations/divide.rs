@@ -329,12 +329,20 @@ impl<'a> OperationWaits<'a> {
         });
         [
             signal,
-            self.defaults.before(trace, of.stream).filter(near),
+            self.joined(of).filter(near),
             self.queues.before(trace, of.op).filter(|_| of.is_kernel).filter(near),
             self.issued_before(of, ready),
             self.ended_before(of, ready),
             self.started_with(of, ready),
         ]
+    }
+
+    /// Wait for the other side of the legacy default stream, or for an event that may have made the same order.
+    fn joined(&self, of: &Starting) -> Option<Step> {
+        let step = self.defaults.before(self.index.trace, of.stream)?;
+        let before = self.last[of.stream.index()].map_or(OpId::NONE, |last| last.op);
+        let is_default = self.events.are_absent(self.index, of.stream, before, of.op);
+        Some(Step { cause: if is_default { step.cause } else { Cause::Dependency }, ..step })
     }
 
     /// Wait for the operation that the same engine started just before, and that was not ready: engines without Hyper-Q start

@@ -19,7 +19,7 @@ impl Grounds {
         match cause {
             Cause::LaunchLatency | Cause::CopyEngineBusy => (Evidence::Record, Confidence::Certain),
             Cause::IssueOrder | Cause::GpuFull => (Evidence::Record, Confidence::Likely),
-            Cause::Dependency => (Evidence::Timing, Confidence::Likely),
+            Cause::Dependency | Cause::DefaultStream => (Evidence::Timing, Confidence::Likely),
             Cause::TimeSlicing => (Evidence::Timing, likely_if(self.turns_are_likely)),
             // With fewer streams `CUDA_DEVICE_MAX_CONNECTIONS`, which no trace records, must be set to fewer queues.
             Cause::ConnectionAliasing => {
@@ -35,9 +35,13 @@ impl Grounds {
             | Cause::ExplicitSync
             | Cause::ImplicitDeviceSync
             | Cause::QueueFull
+            | Cause::BlockingLaunch
             | Cause::FirstUse
             | Cause::Allocation
+            | Cause::PoolTrim
+            | Cause::ObjectChurn
             | Cause::PageFaults
+            | Cause::PageMigration
             | Cause::ProfilerOverhead
             | Cause::Gil
             | Cause::Lock

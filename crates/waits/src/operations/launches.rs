@@ -82,6 +82,8 @@ pub(super) struct Events {
     by_stream: Vec<Vec<Ns>>,
     /// Calls whose stream is unknown.
     others: Vec<Ns>,
+    /// Whether the trace has such calls, if there were any: PyTorch's profiler leaves them out, unless it is asked for them.
+    are_recorded: bool,
 }
 
 impl Events {
@@ -104,7 +106,14 @@ impl Events {
             }
         }
         by_stream.iter_mut().for_each(|starts| starts.sort_unstable());
-        Events { others: others(index, &by_stream), by_stream }
+        let others = others(index, &by_stream);
+        let has_any = !others.is_empty() || by_stream.iter().any(|starts| !starts.is_empty());
+        Events { are_recorded: has_any || trace.meta.source != "kineto", others, by_stream }
+    }
+
+    /// Whether nothing but an order of its stream made an operation wait: for an event that the program waits for, it asked.
+    pub fn are_absent(&self, index: &Index<'_>, stream: StreamId, before: OpId, op: OpId) -> bool {
+        self.are_recorded && !self.may_precede(index, stream, before, op)
     }
 
     /// Whether an event was, or may have been, waited for between the calls of two operations of a stream, `before` and `op`.

@@ -53,7 +53,7 @@ impl Defaults {
     pub fn before(&self, trace: &Trace, stream: StreamId) -> Option<Step> {
         let side = self.side(trace, stream)?;
         let last = self.last.get(&trace.context_of_stream(stream))?[1 - side]?;
-        Some(Step { from: Ns::MIN, until: last.end, cause: Cause::Dependency, behind: last.op })
+        Some(Step { from: Ns::MIN, until: last.end, cause: Cause::DefaultStream, behind: last.op })
     }
 
     pub fn start(&mut self, trace: &Trace, stream: StreamId, op: OpId, end: Ns) {

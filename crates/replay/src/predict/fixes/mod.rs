@@ -12,6 +12,7 @@ mod more_connections;
 pub(crate) mod more_cpus;
 mod mps;
 mod no_gil;
+mod non_blocking_stream;
 mod own_stream;
 mod pinned_reused;
 mod pool_allocator;
@@ -26,6 +27,7 @@ pub(crate) use scene::{At, Scene};
 /// All of them, in the order in which they are applied: MPS is for processes, and the last ones move calls.
 pub const FIXES: &[Fix] = &[
     own_stream::FIX,
+    non_blocking_stream::FIX,
     pinned_reused::FIX,
     device_scalar::FIX,
     pool_allocator::FIX,

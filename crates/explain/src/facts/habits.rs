@@ -1,0 +1,231 @@
+//! Habits of a process, which its calls show together: launches that wait for their own kernels, objects that are made and destroyed again
+//! and again, memory that is freed into pools.
+
+use super::Facts;
+use crate::Class;
+use rustc_hash::{FxHashMap, FxHashSet};
+use std::sync::OnceLock;
+use trace::{CallId, OpId, OpKind, ProcessId, Times};
+
+/// Kinds of objects: how the names of the calls begin, after `cuda`, `cu` or `hip`, that make and destroy one.
+const OBJECTS: [(&str, &str); 5] = [
+    GRAPHS,
+    ("StreamCreate", "StreamDestroy"),
+    ("EventCreate", "EventDestroy"),
+    ("MemPoolCreate", "MemPoolDestroy"),
+    ("CreateTextureObject", "DestroyTextureObject"),
+];
+
+/// Graphs, the first of [`OBJECTS`]: calls between the start and the end of a capture make them as well.
+const GRAPHS: (&str, &str) = ("GraphInstantiate", "GraphExecDestroy");
+const CAPTURE: [&str; 2] = ["StreamBeginCapture", "StreamEndCapture"];
+
+/// Fewest rounds, each of an object that is made after one was destroyed, that are a habit: a choice.
+const ROUNDS: u64 = 5;
+
+/// Fewest launches that show whether launches wait: a choice.
+const LAUNCHES: u64 = 20;
+
+/// How many of 100 launches wait for their kernels where all are asked to. Without that a launch returns before its kernel starts, but
+/// for those that the system interrupts.
+const WAITING: u64 = 95;
+
+/// Most calls of a thread before a synchronization that are looked at.
+const MOST: usize = 10_000;
+
+/// How often a process made and destroyed objects of a kind.
+#[derive(Clone, Copy, Default, Debug)]
+pub(crate) struct Churn {
+    pub made: u64,
+    pub destroyed: u64,
+    /// How often graphs were launched.
+    launched: u64,
+    /// How often one was made after one was destroyed.
+    rounds: u64,
+    last_destroyed: bool,
+}
+
+impl Churn {
+    fn add(&mut self, destroys: bool) {
+        self.made += u64::from(!destroys);
+        self.destroyed += u64::from(destroys);
+        self.rounds += u64::from(self.last_destroyed && !destroys);
+        self.last_destroyed = destroys;
+    }
+
+    /// Whether most objects live for a round: those that are kept are not destroyed before the end.
+    fn is_habit(&self) -> bool {
+        self.rounds >= ROUNDS && self.destroyed * 2 >= self.made
+    }
+}
+
+/// The habits of the processes of a trace.
+#[derive(Default)]
+pub(super) struct Habits {
+    blocking: OnceLock<FxHashSet<ProcessId>>,
+    churns: OnceLock<FxHashMap<(ProcessId, usize), Churn>>,
+    /// When each thread captured graphs.
+    captures: OnceLock<Vec<Times>>,
+}
+
+/// The name of a call without the prefix of its interface.
+fn bare(name: &str) -> Option<&str> {
+    ["cuda", "hip", "cu"].iter().find_map(|prefix| name.strip_prefix(prefix))
+}
+
+fn launches_graph(name: &str) -> bool {
+    bare(name).is_some_and(|bare| bare.starts_with("GraphLaunch"))
+}
+
+/// The kind of object that a call makes or destroys, and whether it destroys it.
+fn object(name: &str) -> Option<(usize, bool)> {
+    let bare = bare(name)?;
+    OBJECTS.iter().enumerate().find_map(|(at, (makes, destroys))| {
+        let destroys = bare.starts_with(destroys);
+        (destroys || bare.starts_with(makes)).then_some((at, destroys))
+    })
+}
+
+impl Facts<'_> {
+    /// The operation for which a launch waits, in a process whose launches wait for their kernels.
+    pub fn blocks_for(&self, call: CallId) -> Option<OpId> {
+        let blocking = self.habits.blocking.get_or_init(|| self.blocking());
+        let waits = !blocking.is_empty() && blocking.contains(&self.process(call));
+        if waits { self.last_within(call) } else { None }
+    }
+
+    /// The kernel or graph of a launch that ends last, if the launch returns after its end.
+    fn last_within(&self, call: CallId) -> Option<OpId> {
+        if self.class(call) != Class::Launch || !self.one_clock() {
+            return None;
+        }
+        let ops = &self.trace.ops;
+        let is_work = |op: &&OpId| matches!(ops.kind[op.index()], OpKind::Kernel | OpKind::Graph);
+        let last = self.ops(call).iter().filter(is_work).max_by_key(|op| ops.end[op.index()])?;
+        (ops.end[last.index()] <= self.end(call)).then_some(*last)
+    }
+
+    /// The processes whose launches wait for their kernels.
+    fn blocking(&self) -> FxHashSet<ProcessId> {
+        let mut launches = FxHashMap::<ProcessId, (u64, u64)>::default();
+        for call in self.calls_by_thread().iter().flatten().copied() {
+            if self.class(call) == Class::Launch && !self.ops(call).is_empty() {
+                let (all, waiting) = launches.entry(self.process(call)).or_default();
+                *all += 1;
+                *waiting += u64::from(self.last_within(call).is_some());
+            }
+        }
+        let wait = |(all, waiting): &(u64, u64)| *all >= LAUNCHES && waiting * 100 >= all * WAITING;
+        launches.into_iter().filter(|(_, counts)| wait(counts)).map(|(process, _)| process).collect()
+    }
+
+    /// How often a call's process made and destroyed objects of the kind that the call makes or destroys, if it does so again and again.
+    pub fn churn(&self, call: CallId) -> Option<Churn> {
+        let (kind, _) = object(self.trace.text(self.trace.calls.name[call.index()]))?;
+        let churns = self.habits.churns.get_or_init(|| self.churns());
+        churns.get(&(self.process(call), kind)).filter(|churn| churn.is_habit()).copied()
+    }
+
+    /// Whether a call captures a part of a graph, or launches one for the first time, in a process that makes and destroys graphs again
+    /// and again: a graph is brought to the GPU when it is first launched.
+    pub fn is_of_new_graph(&self, call: CallId) -> bool {
+        let churns = self.habits.churns.get_or_init(|| self.churns());
+        let Some(graphs) = churns.get(&(self.process(call), 0)).filter(|churn| churn.is_habit()) else {
+            return false;
+        };
+        let captures = || self.habits.captures.get_or_init(|| self.captures());
+        let is_launch = launches_graph(self.trace.text(self.trace.calls.name[call.index()]));
+        is_launch && graphs.launched <= graphs.made * 2
+            || captures()[self.thread(call).index()].hold(self.start(call))
+    }
+
+    fn captures(&self) -> Vec<Times> {
+        let [begins, ends] = CAPTURE.map(|name| -> Vec<bool> {
+            let is_it = |text: &str| bare(text).is_some_and(|bare| bare.starts_with(name));
+            self.trace.strings.iter().map(|(_, text)| is_it(text)).collect()
+        });
+        let name = |call: &CallId| self.trace.calls.name[call.index()].index();
+        let of_thread = |calls: &Vec<CallId>| {
+            let mut began = None;
+            Times::of(calls.iter().filter_map(|call| {
+                if begins[name(call)] {
+                    began = Some(self.start(*call));
+                }
+                began.take_if(|_| ends[name(call)]).map(|began| (began, self.end(*call)))
+            }))
+        };
+        self.calls_by_thread().iter().map(of_thread).collect()
+    }
+
+    /// Whether an allocation from a pool finds it empty because a synchronization before it gave back what had been freed.
+    pub fn refills_pool(&self, call: CallId) -> bool {
+        let own = &self.calls_by_thread()[self.thread(call).index()];
+        let at = own.partition_point(|other| self.start(*other) < self.start(call));
+        let before = own[..at].iter().rev().take(MOST).find(|other| self.class(**other) == Class::Sync);
+        self.allocates_from_pool(call) && before.is_some_and(|sync| self.frees_into_pool(*sync))
+    }
+
+    fn allocates_from_pool(&self, call: CallId) -> bool {
+        let name = bare(self.trace.text(self.trace.calls.name[call.index()]));
+        let starts = ["MallocAsync", "MallocFromPoolAsync", "MemAllocAsync", "MemAllocFromPoolAsync"];
+        name.is_some_and(|name| starts.iter().any(|start| name.starts_with(start)))
+    }
+
+    /// Whether the thread of a synchronization freed memory into a pool since the one before.
+    pub fn frees_into_pool(&self, call: CallId) -> bool {
+        let own = &self.calls_by_thread()[self.thread(call).index()];
+        let at = own.partition_point(|other| self.start(*other) < self.start(call));
+        let since = own[..at].iter().rev().take(MOST).take_while(|other| self.class(**other) != Class::Sync);
+        let frees =
+            |other: &CallId| self.trace.text(self.trace.calls.name[other.index()]).contains("FreeAsync");
+        since.into_iter().any(frees)
+    }
+
+    fn churns(&self) -> FxHashMap<(ProcessId, usize), Churn> {
+        let objects: Vec<_> = self.trace.strings.iter().map(|(_, name)| object(name)).collect();
+        let launches: Vec<bool> = self.trace.strings.iter().map(|(_, name)| launches_graph(name)).collect();
+        let mut churns = FxHashMap::<_, Churn>::default();
+        if objects.iter().all(Option::is_none) {
+            return churns;
+        }
+        for call in self.index.calls.by_start().iter().copied() {
+            let name = self.trace.calls.name[call.index()].index();
+            let object = objects[name];
+            if launches[name] && self.outermost(call) == call {
+                churns.entry((self.process(call), 0)).or_default().launched += 1;
+            }
+            if let Some((kind, destroys)) = object.filter(|_| self.outermost(call) == call) {
+                churns.entry((self.process(call), kind)).or_default().add(destroys);
+            }
+        }
+        churns
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn objects_are_told_by_the_names_of_their_calls() {
+        assert_eq!(object("cudaStreamCreateWithFlags"), Some((1, false)));
+        assert_eq!(object("cuStreamDestroy_v2"), Some((1, true)));
+        assert_eq!(object("cudaGraphInstantiateWithFlags"), Some((0, false)));
+        assert_eq!(object("cudaGraphExecDestroy"), Some((0, true)));
+        assert_eq!(object("cudaGraphLaunch"), None);
+    }
+
+    #[test]
+    fn objects_that_are_kept_are_no_habit() {
+        let of = |calls: &str| {
+            let mut churn = Churn::default();
+            calls.chars().for_each(|call| churn.add(call == '-'));
+            churn.is_habit()
+        };
+        assert!(of("+-+-+-+-+-+-"));
+        assert!(of("++--++--++--++--++--++--"));
+        assert!(!of("++++++------"), "a set for the whole program");
+        assert!(!of("+-+-+-"), "a few");
+        assert!(!of("+++++++++++++++++++-+-+-+-+-+-"), "most are kept");
+    }
+}
