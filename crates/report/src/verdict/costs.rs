@@ -135,7 +135,11 @@ pub(crate) fn knows_costs(explanation: &Explanation) -> bool {
     explanation.accounts.refused.is_none() && !explanation.accounts.gpus.is_empty()
 }
 
-/// Orders causes by cost, and those of about equal costs by what mending them gains: what nobody can mend is last of these.
+/// The smallest part of a larger cost that nobody can act on, for which a finding comes before it: a choice.
+const BEFORE_UNFOUND: f64 = 1.0 / 3.0;
+
+/// Orders causes by cost, and those of about equal costs by what mending them gains: what nobody can mend is last of these, and is not the
+/// first of all where something can be mended.
 fn rank(named: &mut [Named]) {
     named.sort_by(|a, b| b.share.total_cmp(&a.share));
     let most = named.first().map_or(0.0, |first| first.share);
@@ -143,6 +147,14 @@ fn rank(named: &mut [Named]) {
     let is_finding = |one: &Named| !one.id.is_empty();
     named[..close].sort_by(|a, b| is_finding(b).cmp(&is_finding(a)).then(b.worth().total_cmp(&a.worth())));
     named[close..].iter_mut().for_each(|cause| cause.gain = 0.0);
+    let can_be_mended = |one: &Named| {
+        is_finding(one) && !is_usual(one.cause) && !one.fixes.is_empty() && one.share >= most * BEFORE_UNFOUND
+    };
+    if named.first().is_some_and(|first| !is_finding(first))
+        && let Some(at) = named.iter().position(can_be_mended)
+    {
+        named[..=at].rotate_right(1);
+    }
 }
 
 /// Cost of causes that cost once; `None` if that is little. One cause is named as those that recur are.
@@ -361,6 +373,7 @@ mod tests {
         let named = |(cause, share, gain): &(Cause, f64, f64)| Named {
             id: if *cause == Cause::NotRecorded { String::new() } else { cause.id().to_owned() },
             gain: *gain,
+            fixes: if *cause == Cause::NotRecorded { Vec::new() } else { vec!["a fix"] },
             ..Named::plain(*cause, *share, String::new())
         };
         let mut named: Vec<Named> = costs.iter().map(named).collect();
@@ -379,6 +392,9 @@ mod tests {
         let unknown = |cost: f64| order(&[(Cause::NotRecorded, cost, 0.0), others[0]]);
         assert_eq!(unknown(0.19), [HostCode, Cause::NotRecorded], "nobody can act on it");
         assert_eq!(unknown(0.21), [Cause::NotRecorded, HostCode]);
+        let mended = |cost: f64| order(&[(Cause::NotRecorded, cost, 0.0), (Allocation, 0.1, 0.0)]);
+        assert_eq!(mended(0.29), [Allocation, Cause::NotRecorded], "somebody can act on it");
+        assert_eq!(mended(0.31), [Cause::NotRecorded, Allocation], "it is little beside what is unknown");
     }
 
     #[test]
