@@ -67,7 +67,7 @@ fn in_columns(explanation: &Explanation, columns: usize) -> Vec<VerdictLine> {
         })),
     }
     if let Some(start_up) = explanation.accounts.start_up.as_ref().filter(|one| start_up::is_worth(one)) {
-        let at = if explanation.accounts.steady.is_none() { 0 } else { lines.len() };
+        let at = if start_up::is_first(explanation) { 0 } else { lines.len() };
         let text = start_up::sentence(explanation, start_up, at == 0);
         let finding = longest_of_start_up(explanation).map(|longest| longest.id.clone());
         lines.insert(at, VerdictLine { text, finding });

@@ -686,6 +686,9 @@ class Finding:
     """Number of short calls of the same cause whose cost to the GPUs the finding has besides, where they cost more
     than the slow ones lost; else 0.
     """
+    other_calls: int
+    """Number of calls, of those that count and short_calls have, that are of other functions than the waiter's call.
+    """
     pauses: Pauses | None
     """The pauses between two calls that have most of the time, if they have half of it."""
     max_ns: int

@@ -11,9 +11,9 @@ use crate::findings::links::may_be_of_calls;
 use crate::result::finding::{ChainLink, Phase};
 use crate::result::framework::Frameworks;
 use crate::rules::about::Statement;
-use crate::rules::fixes::{EAGER_LOADING, FOREACH, of_memory};
+use crate::rules::fixes::{EAGER_LOADING, FOREACH, GRAPH, of_memory};
 use crate::{
-    Cause, Confidence, Detail, Evidence, Example, Finding, Party, Pauses, Place, Unselected, Waiter,
+    Cause, Confidence, Detail, Evidence, Example, Finding, Party, Pauses, Place, Unselected, Waiter, classify,
 };
 use rustc_hash::FxHashMap;
 use std::collections::BTreeMap;
@@ -64,9 +64,12 @@ impl<'a> Roots<'a> {
     /// Gives the cost of its roots to a finding of slow calls: those parts, and the calls' own work of the same cause.
     pub fn take(&mut self, finding: &mut Finding, is_own: impl Fn(&Root) -> bool) {
         let mut sum: Option<Row> = None;
+        let mut others = 0;
         for (row, left) in self.costs.rows.iter().zip(&mut self.left) {
             if *left && is_own(&row.root) {
                 *left = false;
+                let call = name(row.root.culprit).map(|name| self.facts.trace.text(name));
+                others += call.filter(|call| *call != finding.waiter.call).map_or(0, |_| row.count);
                 match &mut sum {
                     Some(sum) => sum.absorb(row.clone()),
                     None => sum = Some(row.clone()),
@@ -75,7 +78,7 @@ impl<'a> Roots<'a> {
         }
         if let Some(row) = sum {
             self.cost(finding, &row);
-            with_short_calls(finding, &row);
+            with_short_calls(finding, &row, others);
         }
     }
 
@@ -132,6 +135,7 @@ impl<'a> Roots<'a> {
         let called = if chained.is_held { "" } else { call };
         let mut fixes = of_memory(&fixes, call);
         fixes.retain(|fix| *fix != FOREACH || mark.is_some_and(Mark::is_of_one_tensor));
+        fixes.retain(|fix| *fix != GRAPH || call.is_empty() || fits_in_graph(call));
         let mut finding = Finding {
             id: String::new(),
             cause,
@@ -140,6 +144,11 @@ impl<'a> Roots<'a> {
             cost_share: 0.0,
             removal: None,
             short_calls: 0,
+            other_calls: rows
+                .iter()
+                .filter(|row| self.call(row.root.culprit).is_some_and(|own| own != call))
+                .map(|row| row.count)
+                .sum(),
             phase: Phase::Recurring,
             chain: Vec::new(),
             lost_ns: all.ns,
@@ -292,10 +301,17 @@ impl<'a> Roots<'a> {
     }
 }
 
+/// Whether a graph spares calls of a function: one that only puts work into a stream, and launches no graph.
+fn fits_in_graph(call: &str) -> bool {
+    classify(call).enqueues() && !call.contains("GraphLaunch")
+}
+
 /// Counts the short calls of the same cause whose cost a finding of slow ones has, where they cost the GPUs more than these lost.
-fn with_short_calls(finding: &mut Finding, row: &Row) {
+/// `others` of them are of other functions.
+fn with_short_calls(finding: &mut Finding, row: &Row, others: u64) {
     if row.ns > finding.lost_ns {
         finding.short_calls = row.count.saturating_sub(finding.count);
+        finding.other_calls = others.min(finding.short_calls);
     }
 }
 

@@ -166,6 +166,7 @@ fn finding(facts: &Facts<'_>, frameworks: &Frameworks<'_>, places: &Places, fold
         cost_share: share,
         removal: None,
         short_calls: 0,
+        other_calls: 0,
         phase: phase(key.cause, group.lost, longest.iter().map(|(lost, _)| *lost)),
         chain: Vec::new(),
         lost_ns: group.lost,

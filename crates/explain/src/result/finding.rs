@@ -40,6 +40,8 @@ pub struct Finding {
     pub count: u64,
     /// Number of short calls of the same cause whose cost to the GPUs it has besides, where they cost more than the slow ones lost; else 0.
     pub short_calls: u64,
+    /// Number of calls, of those that `count` and `short_calls` have, that are of other functions than the waiter's call.
+    pub other_calls: u64,
     /// The pauses between two calls that have most of the time, if they have half of it.
     pub pauses: Option<Pauses>,
     /// Most time lost in one of them, ns.

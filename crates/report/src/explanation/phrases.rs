@@ -82,6 +82,11 @@ fn times(finding: &Finding) -> String {
         _ if finding.threads.iter().any(|thread| thread.call != waiter.call) => {
             format!("{} calls, most of them {}", units::count(finding.count), visible(&waiter.call))
         }
+        _ if finding.other_calls > 0 => {
+            let all = finding.count + finding.short_calls;
+            let (own, all) = (units::count(all - finding.other_calls), units::count(all));
+            format!("{all} calls, {own} of them {}", visible(&waiter.call))
+        }
         _ if finding.short_calls > 0 => {
             let all = units::count(finding.count + finding.short_calls);
             let slow = units::count(finding.count);

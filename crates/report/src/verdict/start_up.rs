@@ -3,7 +3,7 @@
 use crate::escape::visible;
 use crate::place::short;
 use crate::units;
-use explain::{AccountPart, Explanation, Finding, Fix, Spent, StartUp};
+use explain::{AccountPart, Cause, Explanation, Finding, Fix, Spent, StartUp};
 use trace::Ns;
 
 /// The smallest part of a program's time, in percent, that is worth a sentence. A choice.
@@ -40,12 +40,23 @@ pub(super) fn sentence(explanation: &Explanation, start_up: &StartUp, is_nearly_
     text + "."
 }
 
-/// The finding of what a start-up that is nearly all of the program took longest for.
-pub(crate) fn longest(explanation: &Explanation) -> Option<&Finding> {
+/// The part of a start-up that took longest, if the start-up is what there is to explain: it is nearly all of the program, and not mostly
+/// the set-up of contexts, which every program has.
+fn to_explain(explanation: &Explanation) -> Option<&AccountPart> {
     let accounts = &explanation.accounts;
     let start_up = accounts.start_up.as_ref().filter(|one| accounts.steady.is_none() && is_worth(one))?;
     let parts = start_up.thread.iter().flat_map(|thread| &thread.parts);
-    let longest = parts.max_by_key(|part| part.ns)?;
+    parts.max_by_key(|part| part.ns).filter(|longest| longest.cause != Cause::FirstUse)
+}
+
+/// Whether a program's start-up comes first.
+pub(super) fn is_first(explanation: &Explanation) -> bool {
+    to_explain(explanation).is_some()
+}
+
+/// The finding of what a start-up that comes first took longest for.
+pub(crate) fn longest(explanation: &Explanation) -> Option<&Finding> {
+    let longest = to_explain(explanation)?;
     let of_cause = explanation.findings.iter().filter(|finding| finding.cause == longest.cause);
     of_cause.max_by_key(|finding| finding.lost_ns)
 }
