@@ -2,26 +2,13 @@
 //! and again, memory that is freed into pools.
 
 use super::Facts;
+use super::churn::{Churn, Object, bare, launches_graph, object};
 use crate::Class;
 use rustc_hash::{FxHashMap, FxHashSet};
-use std::sync::OnceLock;
 use trace::{CallId, OpId, OpKind, ProcessId, Times};
 
-/// Kinds of objects: how the names of the calls begin, after `cuda`, `cu` or `hip`, that make and destroy one.
-const OBJECTS: [(&str, &str); 5] = [
-    GRAPHS,
-    ("StreamCreate", "StreamDestroy"),
-    ("EventCreate", "EventDestroy"),
-    ("MemPoolCreate", "MemPoolDestroy"),
-    ("CreateTextureObject", "DestroyTextureObject"),
-];
-
-/// Graphs, the first of [`OBJECTS`]: calls between the start and the end of a capture make them as well.
-const GRAPHS: (&str, &str) = ("GraphInstantiate", "GraphExecDestroy");
+/// How the names of the calls begin between which a graph is captured: they make it as well.
 const CAPTURE: [&str; 2] = ["StreamBeginCapture", "StreamEndCapture"];
-
-/// Fewest rounds, each of an object that is made after one was destroyed, that are a habit: a choice.
-const ROUNDS: u64 = 5;
 
 /// Fewest launches that show whether launches wait: a choice.
 const LAUNCHES: u64 = 20;
@@ -32,59 +19,6 @@ const WAITING: u64 = 95;
 
 /// Most calls of a thread before a synchronization that are looked at.
 const MOST: usize = 10_000;
-
-/// How often a process made and destroyed objects of a kind.
-#[derive(Clone, Copy, Default, Debug)]
-pub(crate) struct Churn {
-    pub made: u64,
-    pub destroyed: u64,
-    /// How often graphs were launched.
-    launched: u64,
-    /// How often one was made after one was destroyed.
-    rounds: u64,
-    last_destroyed: bool,
-}
-
-impl Churn {
-    fn add(&mut self, destroys: bool) {
-        self.made += u64::from(!destroys);
-        self.destroyed += u64::from(destroys);
-        self.rounds += u64::from(self.last_destroyed && !destroys);
-        self.last_destroyed = destroys;
-    }
-
-    /// Whether most objects live for a round: those that are kept are not destroyed before the end.
-    fn is_habit(&self) -> bool {
-        self.rounds >= ROUNDS && self.destroyed * 2 >= self.made
-    }
-}
-
-/// The habits of the processes of a trace.
-#[derive(Default)]
-pub(super) struct Habits {
-    blocking: OnceLock<FxHashSet<ProcessId>>,
-    churns: OnceLock<FxHashMap<(ProcessId, usize), Churn>>,
-    /// When each thread captured graphs.
-    captures: OnceLock<Vec<Times>>,
-}
-
-/// The name of a call without the prefix of its interface.
-fn bare(name: &str) -> Option<&str> {
-    ["cuda", "hip", "cu"].iter().find_map(|prefix| name.strip_prefix(prefix))
-}
-
-fn launches_graph(name: &str) -> bool {
-    bare(name).is_some_and(|bare| bare.starts_with("GraphLaunch"))
-}
-
-/// The kind of object that a call makes or destroys, and whether it destroys it.
-fn object(name: &str) -> Option<(usize, bool)> {
-    let bare = bare(name)?;
-    OBJECTS.iter().enumerate().find_map(|(at, (makes, destroys))| {
-        let destroys = bare.starts_with(destroys);
-        (destroys || bare.starts_with(makes)).then_some((at, destroys))
-    })
-}
 
 impl Facts<'_> {
     /// The operation for which a launch waits, in a process whose launches wait for their kernels.
@@ -130,7 +64,8 @@ impl Facts<'_> {
     /// and again: a graph is brought to the GPU when it is first launched.
     pub fn is_of_new_graph(&self, call: CallId) -> bool {
         let churns = self.habits.churns.get_or_init(|| self.churns());
-        let Some(graphs) = churns.get(&(self.process(call), 0)).filter(|churn| churn.is_habit()) else {
+        let Some(graphs) = churns.get(&(self.process(call), Object::Graph)).filter(|churn| churn.is_habit())
+        else {
             return false;
         };
         let captures = || self.habits.captures.get_or_init(|| self.captures());
@@ -181,7 +116,7 @@ impl Facts<'_> {
         since.into_iter().any(frees)
     }
 
-    fn churns(&self) -> FxHashMap<(ProcessId, usize), Churn> {
+    fn churns(&self) -> FxHashMap<(ProcessId, Object), Churn> {
         let objects: Vec<_> = self.trace.strings.iter().map(|(_, name)| object(name)).collect();
         let launches: Vec<bool> = self.trace.strings.iter().map(|(_, name)| launches_graph(name)).collect();
         let mut churns = FxHashMap::<_, Churn>::default();
@@ -192,40 +127,12 @@ impl Facts<'_> {
             let name = self.trace.calls.name[call.index()].index();
             let object = objects[name];
             if launches[name] && self.outermost(call) == call {
-                churns.entry((self.process(call), 0)).or_default().launched += 1;
+                churns.entry((self.process(call), Object::Graph)).or_default().launched += 1;
             }
             if let Some((kind, destroys)) = object.filter(|_| self.outermost(call) == call) {
                 churns.entry((self.process(call), kind)).or_default().add(destroys);
             }
         }
         churns
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn objects_are_told_by_the_names_of_their_calls() {
-        assert_eq!(object("cudaStreamCreateWithFlags"), Some((1, false)));
-        assert_eq!(object("cuStreamDestroy_v2"), Some((1, true)));
-        assert_eq!(object("cudaGraphInstantiateWithFlags"), Some((0, false)));
-        assert_eq!(object("cudaGraphExecDestroy"), Some((0, true)));
-        assert_eq!(object("cudaGraphLaunch"), None);
-    }
-
-    #[test]
-    fn objects_that_are_kept_are_no_habit() {
-        let of = |calls: &str| {
-            let mut churn = Churn::default();
-            calls.chars().for_each(|call| churn.add(call == '-'));
-            churn.is_habit()
-        };
-        assert!(of("+-+-+-+-+-+-"));
-        assert!(of("++--++--++--++--++--++--"));
-        assert!(!of("++++++------"), "a set for the whole program");
-        assert!(!of("+-+-+-"), "a few");
-        assert!(!of("+++++++++++++++++++-+-+-+-+-+-"), "most are kept");
     }
 }

@@ -1,13 +1,14 @@
 //! Indexes of a trace that are built once.
 
 use crate::Options;
+use crate::facts::churn::{Churn, Object};
 use crate::facts::index::{self, Later};
 use crate::facts::peaks::Peaks;
-use rustc_hash::FxHashMap;
+use rustc_hash::{FxHashMap, FxHashSet};
 use std::sync::OnceLock;
 use trace::{
-    ArgumentId, CallId, DeviceId, Ns, OpId, ProcessId, RangeId, Selected, StreamId, Sym, SyncId, Trace,
-    WaitId,
+    ArgumentId, CallId, DeviceId, Ns, OpId, ProcessId, RangeId, Selected, StreamId, Sym, SyncId, Times,
+    Trace, WaitId,
 };
 use waits::{ByCall, CallOrder};
 
@@ -116,4 +117,13 @@ impl Tracer {
         let overhead_ends = Peaks::of(overheads.iter().map(|range| trace.ranges.end[range.index()]));
         Tracer { overheads, overhead_ends }
     }
+}
+
+/// The habits of the processes of a trace.
+#[derive(Default)]
+pub(super) struct Habits {
+    pub blocking: OnceLock<FxHashSet<ProcessId>>,
+    pub churns: OnceLock<FxHashMap<(ProcessId, Object), Churn>>,
+    /// When each thread captured graphs.
+    pub captures: OnceLock<Vec<Times>>,
 }

@@ -3,6 +3,7 @@
 
 pub(crate) mod call_tree;
 mod calls;
+mod churn;
 mod copied;
 mod copies;
 mod first_uses;
@@ -26,8 +27,7 @@ pub(crate) use copied::{CopyFacts, RATED_BYTES, rate};
 pub(crate) use gpu::Pending;
 
 use crate::Options;
-use habits::Habits;
-use indexes::{Calls, FirstUses, Locks, Operations, Tracer};
+use indexes::{Calls, FirstUses, Habits, Locks, Operations, Tracer};
 use std::sync::Arc;
 use trace::{CallId, Trace};
 use waits::Index;

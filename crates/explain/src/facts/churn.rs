@@ -1,0 +1,95 @@
+//! Objects of the driver that are made and destroyed: how often, by the names of the calls.
+
+/// A kind of object of the driver.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub(super) enum Object {
+    Stream,
+    Event,
+    Graph,
+    Pool,
+    Texture,
+}
+
+/// How the names of the calls begin, after `cuda`, `cu` or `hip`, that make and destroy an object.
+const OBJECTS: [(Object, &str, &str); 5] = [
+    (Object::Stream, "StreamCreate", "StreamDestroy"),
+    (Object::Event, "EventCreate", "EventDestroy"),
+    (Object::Graph, "GraphInstantiate", "GraphExecDestroy"),
+    (Object::Pool, "MemPoolCreate", "MemPoolDestroy"),
+    (Object::Texture, "CreateTextureObject", "DestroyTextureObject"),
+];
+
+/// Fewest rounds, each of an object that is made after one was destroyed, that are a habit: a choice.
+const ROUNDS: u64 = 5;
+
+/// How often a process made and destroyed objects of a kind.
+#[derive(Clone, Copy, Default, Debug)]
+pub(crate) struct Churn {
+    pub made: u64,
+    pub destroyed: u64,
+    /// How often graphs were launched.
+    pub launched: u64,
+    /// How often one was made after one was destroyed.
+    rounds: u64,
+    last_destroyed: bool,
+}
+
+impl Churn {
+    pub fn add(&mut self, destroys: bool) {
+        self.made += u64::from(!destroys);
+        self.destroyed += u64::from(destroys);
+        self.rounds += u64::from(self.last_destroyed && !destroys);
+        self.last_destroyed = destroys;
+    }
+
+    /// Whether most objects live for a round: those that are kept are not destroyed before the end.
+    pub fn is_habit(&self) -> bool {
+        self.rounds >= ROUNDS && self.destroyed * 2 >= self.made
+    }
+}
+
+/// The name of a call without the prefix of its interface.
+pub(super) fn bare(name: &str) -> Option<&str> {
+    ["cuda", "hip", "cu"].iter().find_map(|prefix| name.strip_prefix(prefix))
+}
+
+pub(super) fn launches_graph(name: &str) -> bool {
+    bare(name).is_some_and(|bare| bare.starts_with("GraphLaunch"))
+}
+
+/// The kind of object that a call makes or destroys, and whether it destroys it.
+pub(super) fn object(name: &str) -> Option<(Object, bool)> {
+    let bare = bare(name)?;
+    OBJECTS.iter().find_map(|(object, makes, destroys)| {
+        let destroys = bare.starts_with(destroys);
+        (destroys || bare.starts_with(makes)).then_some((*object, destroys))
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn objects_are_told_by_the_names_of_their_calls() {
+        assert_eq!(object("cudaStreamCreateWithFlags"), Some((Object::Stream, false)));
+        assert_eq!(object("cuStreamDestroy_v2"), Some((Object::Stream, true)));
+        assert_eq!(object("cudaGraphInstantiateWithFlags"), Some((Object::Graph, false)));
+        assert_eq!(object("cudaGraphExecDestroy"), Some((Object::Graph, true)));
+        assert_eq!(object("cudaGraphLaunch"), None);
+    }
+
+    #[test]
+    fn objects_that_are_kept_are_no_habit() {
+        let of = |calls: &str| {
+            let mut churn = Churn::default();
+            calls.chars().for_each(|call| churn.add(call == '-'));
+            churn.is_habit()
+        };
+        assert!(of("+-+-+-+-+-+-"));
+        assert!(of("++--++--++--++--++--++--"));
+        assert!(!of("++++++------"), "a set for the whole program");
+        assert!(!of("+-+-+-"), "a few");
+        assert!(!of("+++++++++++++++++++-+-+-+-+-+-"), "most are kept");
+    }
+}
