@@ -210,8 +210,8 @@ fn without_gpus(explanation: &Explanation) -> String {
     if explanation.trace.unmatched_calls > 0 {
         let launches = units::counted(explanation.trace.unmatched_calls, "launch has", "launches have");
         return format!(
-            "The trace lost all GPU records: {launches} none. Profiling ended before the GPU was done, or the profiler got no records of it: \
-             synchronize before the end, and see what it printed."
+            "The trace lost all GPU records: {launches} none. Profiling ended before the GPU was done, or the profiler could not read the GPU's \
+             records: synchronize before profiling ends."
         );
     }
     let slow = units::percent(explanation.slow_call_ns as f64 / spent.max(1) as f64);

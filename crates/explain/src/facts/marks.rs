@@ -117,7 +117,7 @@ const RANGES: [(&str, &str, Cause, &str); 8] = [
     ("XlaAutotun", "", Cause::KernelBuild, "XLA"),
 ];
 
-/// Starts of the names of ranges with which libraries mark their own work for whoever calls them: XLA (in the domain TSL), PyTorch's
+/// Starts of the names of ranges with which libraries mark their own work: XLA (in the domain TSL), PyTorch's
 /// compiler, optimizers, data loader and distributed wrappers, NCCL, and CUDA's C++ core libraries.
 const OF_LIBRARIES: [&str; 15] = [
     "Xla",

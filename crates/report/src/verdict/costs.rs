@@ -70,8 +70,8 @@ pub(super) fn costs(explanation: &Explanation) -> Vec<Cost> {
     let unfound = unfound(explanation).chain(unselected(explanation));
     let mut named: Vec<Named> = Vec::new();
     for one in again.chain(unfound) {
-        // What is allocated is freed, and what is made is destroyed.
-        let is_of_pairs = matches!(one.cause, Cause::Allocation | Cause::ObjectChurn);
+        // What is allocated is freed, what is made is destroyed, and what a pool gives back is allocated anew.
+        let is_of_pairs = matches!(one.cause, Cause::Allocation | Cause::ObjectChurn | Cause::PoolTrim);
         match named.iter_mut().find(|known| is_of_pairs && known.cause == one.cause) {
             Some(known) => {
                 known.share += one.share;
