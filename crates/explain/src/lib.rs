@@ -69,7 +69,7 @@ pub use result::loss::Loss;
 pub use result::place::Place;
 pub use result::refusal::Refusal;
 pub use result::sentence::{Piece, Sentence};
-pub use result::summary::{GpuClock, Summary, summary};
+pub use result::summary::{Contents, GpuClock, Summary, summary};
 pub use result::verdict::Verdict;
 pub use rules::about::{About, Bound, Family, Nature};
 pub use rules::kernel_build::may_build;

@@ -103,7 +103,7 @@ fn whatever_is_no_trace_is_refused_with_a_remedy() {
     let cases: &[(&[u8], &str)] = &[
         (b"", "empty"),
         (b"  \n\n", "white space"),
-        (b"\x7fELF\x02\x01\x01\0\0\0", "not a trace that holdup reads"),
+        (b"\x7fELF\x02\x01\x01\0\0\0", "holdup record -- PROGRAM"),
         (&[0; 5000], "zero bytes"),
         (b"{\"schemaVersion\": 1, \"traceEv", "before any trace event"),
         (b"{\"name\": \"no trace\", \"list\": [1, 2]}", "without trace events"),

@@ -1,7 +1,7 @@
 //! Recognizes a format by content, never by name.
 
 use crate::importer::{Fit, Importer, Seen};
-use crate::refusal::{known, no_format};
+use crate::refusal::known;
 use crate::{Problem, gather, holdup_file, kineto, nsys, nvprof, printed};
 
 /// Every importer, in the order in which they check an input. Listings are checked before JSON: a program's output may start
@@ -34,7 +34,7 @@ pub(crate) fn format(head: &[u8]) -> Result<Format, Problem> {
         [] => Err(Problem::Empty),
         [0x1f, 0x8b, ..] => Ok(Format::Gzip),
         _ if head.starts_with(b"SQLite format 3\0") => Ok(Format::Sqlite),
-        _ => importer(&Seen::Head(head), || known(head).unwrap_or_else(no_format)).map(Format::Trace),
+        _ => importer(&Seen::Head(head), || known(head).unwrap_or(Problem::Unknown)).map(Format::Trace),
     }
 }
 

@@ -33,6 +33,12 @@ pub enum Problem {
         /// Remedy: what to do instead.
         what_to_do: &'static str,
     },
+    /// Of no kind that is known.
+    #[error(
+        "not a trace that holdup reads ({}): record one with `holdup record`, or export an .nsys-rep with `nsys export --type sqlite`",
+        crate::refusal::titles()
+    )]
+    Unknown,
     /// A SQLite file that is damaged or fails a query.
     #[error("SQLite: {0}: export the trace again")]
     Sqlite(#[from] rusqlite::Error),

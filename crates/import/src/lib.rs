@@ -65,7 +65,7 @@ pub fn open(path: &Path, progress: &mut dyn FnMut(Progress)) -> Result<Trace, Im
     } else {
         open_file(path, progress)
     };
-    read.map_err(|problem| ImportError { path: path.to_owned(), problem })
+    read.map_err(|problem| ImportError { path: path.to_owned(), problem: refusal::named(problem, path) })
 }
 
 /// Reads a trace from memory; errors name it `name`.

@@ -1,6 +1,7 @@
 //! The verdict: what the GPUs lose most time to again and again and what once, how busy they were, and how long the program started.
 
 mod costs;
+mod lacking;
 mod start_up;
 mod threshold;
 
@@ -132,7 +133,7 @@ fn whose(explanation: &Explanation) -> String {
 fn sentence(explanation: &Explanation) -> String {
     let accounts = &explanation.accounts;
     match accounts.gpus.as_slice() {
-        [] => without_gpus(explanation),
+        [] => lacking::gpu_operations(explanation),
         [gpu] => of_gpu(gpu, explanation),
         several => of_gpus(several, explanation),
     }
@@ -198,25 +199,6 @@ fn of_gpus(gpus: &[GpuAccount], explanation: &Explanation) -> String {
         (false, false) => format!("{count} GPUs were idle {} of {span}.", range(idle)),
         (false, true) => format!("{count} GPUs were idle {} of {span}, and {}", range(idle), held_back()),
     }
-}
-
-/// `no GPU operation was recorded; threads spent 54 % of their time in slow CUDA calls.`
-fn without_gpus(explanation: &Explanation) -> String {
-    let threads = &explanation.accounts.threads;
-    let spent: Ns = threads.iter().filter(|thread| thread.calls > 0).map(|thread| thread.span_ns).sum();
-    if explanation.trace.calls == 0 {
-        return String::from("The trace has neither calls nor GPU operations.");
-    }
-    if explanation.trace.unmatched_calls > 0 {
-        let launches = units::counted(explanation.trace.unmatched_calls, "launch has", "launches have");
-        return format!(
-            "The trace lost all GPU records: {launches} none. Profiling ended before the GPU was done, or the profiler could not read the GPU's \
-             records: synchronize before profiling ends."
-        );
-    }
-    let slow = units::percent(explanation.slow_call_ns as f64 / spent.max(1) as f64);
-    let threshold = units::duration(explanation.min_wait_ns);
-    format!("No GPU operation was recorded; threads spent {slow} of their time in calls over {threshold}.")
 }
 
 /// Reason why the idle time has no causes.

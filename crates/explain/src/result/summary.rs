@@ -21,14 +21,17 @@ pub struct Summary {
     /// The part of `duration_ns` that is selected, ns; `None` for all of it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub selected_ns: Option<Ns>,
-    /// Processes with calls or GPU operations.
+    /// Processes with calls, ranges or GPU operations.
     pub processes: u64,
-    /// Host threads with calls.
+    /// Host threads with calls or ranges.
     pub threads: u64,
     /// Host calls.
     pub calls: u64,
     /// GPU operations.
     pub ops: u64,
+    /// Further records, by which a statement tells what the trace lacks.
+    #[serde(skip)]
+    pub contents: Contents,
     /// Launches without a GPU operation.
     pub unmatched_calls: u64,
     /// GPU operations without a call.
@@ -56,6 +59,37 @@ pub struct Summary {
     pub notes: Vec<String>,
 }
 
+/// Numbers of records other than CUDA calls and GPU operations.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct Contents {
+    /// GPUs, with or without operations.
+    pub devices: u64,
+    /// Ranges of the program, its framework and its operators.
+    pub ranges: u64,
+    /// Calls of the operating system.
+    pub os_calls: u64,
+    /// Intervals in which a thread ran, or did not.
+    pub thread_states: u64,
+    /// Samples of threads.
+    pub samples: u64,
+    /// Call stacks.
+    pub stacks: u64,
+}
+
+impl Contents {
+    fn of(trace: &Trace) -> Contents {
+        let count = |rows: usize| rows as u64;
+        Contents {
+            devices: count(trace.devices.len()),
+            ranges: count(trace.ranges.len()),
+            os_calls: count(trace.calls.api.iter().filter(|api| **api == Api::Os).count()),
+            thread_states: count(trace.states.len()),
+            samples: count(trace.samples.len()),
+            stacks: count(trace.stacks.len()),
+        }
+    }
+}
+
 /// How far GPU times can be from the host's, in the second in the middle of those that show it.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize)]
 pub struct GpuClock {
@@ -81,6 +115,9 @@ pub fn summary(trace: &Trace) -> Summary {
             threads[thread.index()] = true;
         }
     }
+    for thread in trace.ranges.thread.iter().filter_map(|thread| thread.some()) {
+        threads[thread.index()] = true;
+    }
     let of_threads = threads.iter().zip(&trace.threads.process).filter(|(used, _)| **used);
     for process in of_threads.filter_map(|(_, process)| process.some()) {
         processes[process.index()] = true;
@@ -103,6 +140,7 @@ pub fn summary(trace: &Trace) -> Summary {
         threads: count(&threads),
         calls,
         ops: trace.ops.len() as u64,
+        contents: Contents::of(trace),
         unmatched_calls: meta.lost.unmatched_calls,
         unmatched_ops: meta.lost.unmatched_ops,
         lost_records: meta.lost.records,

@@ -110,8 +110,25 @@ fn why_empty(outcome: &Outcome) -> Option<String> {
             outcome.filtered_programs
         ))
     } else {
-        Some("no process of the program used CUDA".to_owned())
+        Some(format!("no process of the program used CUDA{}", why_without_cuda(outcome.status)))
     }
+}
+
+/// Reason why a program that ended so used no CUDA, as the end of a sentence.
+fn why_without_cuda(status: Status) -> String {
+    match status {
+        Status::Signaled(signal) => format!(": it was ended by signal {signal} before its first call"),
+        Status::Exited(1..) => ": it failed before its first call".to_owned(),
+        Status::Exited(_) if !has_driver() => {
+            ": this machine has no NVIDIA driver, or this container sees none".to_owned()
+        }
+        Status::Exited(_) => ": check that it runs on a GPU (`CUDA_VISIBLE_DEVICES`)".to_owned(),
+    }
+}
+
+/// Whether the kernel's part of NVIDIA's driver can be seen: on servers, on Jetson, in WSL.
+fn has_driver() -> bool {
+    ["/dev/nvidiactl", "/dev/nvhost-ctrl-gpu", "/dev/dxg"].iter().any(|device| Path::new(device).exists())
 }
 
 /// Writes the files of the program's windows, and the whole recording unless it has windows and began for them alone.

@@ -20,6 +20,7 @@ use supply::Text;
 use crate::Problem;
 use crate::importer::{Fit, Form, Importer, Input, Progress, Seen};
 use crate::json::{Scanner, Stop};
+use crate::refusal::{self, RECOGNIZED};
 use batch::{Batch, End};
 use header::{Header, Top};
 use merge::Merge;
@@ -54,7 +55,7 @@ fn read(input: Input<'_>, progress: &mut dyn FnMut(Progress)) -> Result<Trace, P
     match input {
         Input::Bytes(bytes) => import(Text::Whole(bytes), progress),
         Input::Stream(stream) => import(Text::Stream(stream), progress),
-        Input::Folder(_) | Input::Database(_) => Err(no_events()),
+        Input::Folder(_) | Input::Database(_) => Err(Problem::Unknown),
     }
 }
 
@@ -78,6 +79,7 @@ fn import_in_blocks(
     };
     let mut supply = Supply::new(text, block_size);
     let mut header = Header::default();
+    let head = supply.view(RECOGNIZED).to_vec();
     let before = read_header(&mut supply, &mut header)?;
     if header.is_export {
         return Err(own_export());
@@ -90,7 +92,7 @@ fn import_in_blocks(
     };
     let damage = supply.damage();
     if events.merge.is_empty() && !header.is_kineto {
-        return Err(not_a_trace(damage));
+        return Err(not_a_trace(damage, &head));
     }
     let mut trace = events.merge.finish(header);
     trace.meta.lost.truncated = truncated;
@@ -100,11 +102,16 @@ fn import_in_blocks(
     Ok(trace)
 }
 
-fn not_a_trace(damage: Option<std::io::Error>) -> Problem {
+fn not_a_trace(damage: Option<std::io::Error>, head: &[u8]) -> Problem {
     match damage {
         Some(error) => Problem::Gzip { at: 0, reason: error.to_string() },
-        None => no_events(),
+        None => refusal::json(head, contains_event(head)),
     }
+}
+
+/// Whether a text that begins with `head` has events, of whichever tool: each event states its phase.
+fn contains_event(head: &[u8]) -> bool {
+    head.windows(4).any(|window| window == b"\"ph\"")
 }
 
 /// The problem of holdup's own export: it is for viewers and lacks locks, memory kinds and losses.
@@ -112,13 +119,6 @@ fn own_export() -> Problem {
     Problem::NotATrace {
         what: "written by `holdup export --format chrome`, which is for viewers".to_owned(),
         what_to_do: "name the trace it was made from",
-    }
-}
-
-fn no_events() -> Problem {
-    Problem::NotATrace {
-        what: "JSON without trace events".to_owned(),
-        what_to_do: "name a trace exported by torch.profiler (export_chrome_trace)",
     }
 }
 
@@ -138,7 +138,7 @@ fn read_header(supply: &mut Supply<'_>, header: &mut Header) -> Result<usize, Pr
                 supply.advance(before);
                 return Ok(before);
             }
-            Ok(Top::End) => return Err(no_events()),
+            Ok(Top::End) => return Err(refusal::json(view, false)),
             Err(Stop::End) if !whole => size *= 2,
             Err(Stop::End) => {
                 let reason = "the text ends before any trace event";

@@ -17,7 +17,7 @@ mod threads;
 use crate::Problem;
 use crate::finish::finish;
 use crate::importer::{Fit, Form, Importer, Input, Progress, Seen};
-use crate::refusal::{is_text, no_format};
+use crate::refusal::{self, RECOGNIZED, is_text};
 use columns::Table;
 use lines::{Lines, Piece};
 use rows::Reader;
@@ -100,7 +100,7 @@ fn import(text: &[u8], progress: &mut dyn FnMut(Progress)) -> Result<Trace, Prob
     }
     let mut trace = reader.done();
     if trace.span().is_none() {
-        return Err(found.problem());
+        return Err(found.problem(&text[..text.len().min(RECOGNIZED)]));
     }
     finish(&mut trace);
     Ok(trace)
@@ -116,7 +116,7 @@ struct Found {
 }
 
 impl Found {
-    fn problem(&self) -> Problem {
+    fn problem(&self, text: &[u8]) -> Problem {
         let (what, what_to_do) = match () {
             () if self.tables => ("a listing without a readable row", "print it again"),
             () if self.text_of_nsys => (
@@ -131,7 +131,7 @@ impl Found {
                 "a summary, without events",
                 "print them with `nsys stats --format csv --report cuda_api_trace,cuda_gpu_trace`",
             ),
-            () => return no_format(),
+            () => return refusal::text(text),
         };
         Problem::NotATrace { what: what.to_owned(), what_to_do }
     }

@@ -1,5 +1,6 @@
 //! Largest losses of the GPUs' time, a line each.
 
+use super::lacking;
 use super::threshold::{SMALL, SMALL_OF_BUSY, least};
 use crate::escape::visible;
 use crate::layout::{cut, elide, width};
@@ -325,7 +326,8 @@ fn unfound(explanation: &Explanation) -> impl Iterator<Item = Named> {
     let all: Ns = gpus.iter().map(GpuAccount::working_ns).sum();
     [Cause::NotRecorded, Cause::Dependency].into_iter().map(move |cause| {
         let parts = gpus.iter().flat_map(|gpu| &gpu.idle).filter(|part| part.cause == cause);
-        let advice = if cause == Cause::NotRecorded { would_record(explanation) } else { "" };
+        let advice =
+            if cause == Cause::NotRecorded { lacking::reasons(&explanation.trace) } else { String::new() };
         let share = parts.map(|part| part.ns).sum::<Ns>() as f64 / all.max(1) as f64;
         Named::plain(cause, share, format!("{}{advice}", About::of(cause).brief))
     })
@@ -345,16 +347,6 @@ fn is_usual(cause: Cause) -> bool {
 /// Gain of a fix, if it gains something for sure.
 fn sure_gain(explanation: &Explanation, fix: &Fix) -> Option<f64> {
     explanation.gains.of(fix).filter(|gain| gain.low > 0.0).map(|gain| gain.share)
-}
-
-/// Ways to record what the trace lacks, for the tool that made it.
-fn would_record(explanation: &Explanation) -> &'static str {
-    match explanation.trace.source.as_str() {
-        "kineto" => "; `with_stack=True` or `holdup record` would",
-        "nsys" => "; `nsys profile --trace=cuda,nvtx,osrt` or `holdup record` would",
-        "nvprof" => "; `holdup record` would",
-        _ => "",
-    }
 }
 
 /// Where a finding's time is lost: the waiter's place, else the holder's, else the root's.
