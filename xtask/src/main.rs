@@ -4,6 +4,7 @@ mod fleet;
 mod hot;
 mod house;
 mod kineto;
+mod proving;
 mod random;
 mod size;
 mod spools;
@@ -35,6 +36,8 @@ enum Chore {
         #[arg(long)]
         all: bool,
     },
+    /// Tries a tool on the cases of proving/, whose truth is known, and prints its scores.
+    Proving(proving::Options),
     /// Checks that doc comments begin with a noun or a verb.
     Comments,
     /// Prints the circles of modules in each crate: files that use names of each other.
@@ -158,6 +161,7 @@ fn main() -> ExitCode {
             }
             Err(error) => done("map", Err(error)),
         },
+        Chore::Proving(options) => proving::run(&house::root(), &options),
         Chore::Generate(format) => generate(format),
         Chore::Hot { libraries, both } => {
             match hot::check(&libraries, both || std::env::var_os("CI").is_some()) {
