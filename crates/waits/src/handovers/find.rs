@@ -4,6 +4,7 @@ use super::endings::endings;
 use super::lives::{lasts, lives};
 use super::loops::{Rounds, loops};
 use super::signal::{Signal, SignalKind};
+use super::turns::turns;
 use crate::calls::CallOrder;
 use rustc_hash::{FxHashMap, FxHashSet};
 use trace::{LockKind, Ns, ThreadId, Trace, WaitId};
@@ -29,6 +30,7 @@ impl Signals {
             loops(trace, order, &all, &lasts, &lives, &endings).into_iter().unzip();
         all.extend(endings);
         all.extend(&told);
+        all.extend(turns(trace, order));
         all.extend(births(trace, order, &all));
         all.sort_by_key(|signal| (signal.start, signal.end));
         before_waits(trace, &mut all);

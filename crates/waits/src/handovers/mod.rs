@@ -5,6 +5,7 @@ mod find;
 mod lives;
 mod loops;
 mod signal;
+mod turns;
 
 pub use find::{Signals, within_no_call};
 pub use loops::Rounds;

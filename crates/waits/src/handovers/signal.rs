@@ -30,6 +30,8 @@ pub enum SignalKind {
     Birth,
     /// Wait until it is told to end.
     Told,
+    /// Wait until the other one has done its part.
+    Turn,
 }
 
 impl Signal {
