@@ -148,10 +148,6 @@ const TEXTS: &[(&[&[u8]], Kind)] = &[
         },
     ),
     (&[b"NVIDIA-SMI"], Kind { what: "output of nvidia-smi", what_to_do: RECORD }),
-    (
-        &[b"import ", b"def "],
-        Kind { what: "a program, not a trace", what_to_do: "record it with `holdup record -- python3 FILE`" },
-    ),
 ];
 
 impl From<&Kind> for Problem {

@@ -8,9 +8,12 @@ use explain::{AccountPart, Cause, Finding, Place};
 /// Longest place, columns.
 const PLACE: usize = 40;
 
-/// `serve.py:17`, or the function without a line.
+/// `serve.py:17`, or the function without a line. Of PyTorch's `enumerate(DataLoader)#Iterator.__next__`, which is long, the latter.
 pub(crate) fn short(place: &Place) -> String {
     let text = match (place.file.rsplit('/').next().unwrap_or(""), place.line) {
+        ("", _) if place.function.len() > PLACE => {
+            place.function.rsplit(")#").next().unwrap_or_default().to_owned()
+        }
         ("", _) => place.function.clone(),
         (file, 0) => format!("{} {file}", place.function),
         (file, line) => format!("{file}:{line}"),

@@ -15,11 +15,8 @@ use costs::costs;
 use explain::{
     About, AccountPart, Cause, Explanation, Finding, GpuAccount, Nature, Phase, Refusal, ThreadAccount,
 };
-use threshold::{SMALL_OF_BUSY, is_busy};
+use threshold::{LOST, SMALL_OF_BUSY, is_busy};
 use trace::Ns;
-
-/// The part of a thread's time that is worth a line although the GPUs lose nothing by it: a choice.
-const LOST: f64 = 0.25;
 
 /// Columns before the further lines of a sentence.
 const INDENT: usize = 4;
@@ -54,7 +51,7 @@ fn in_columns(explanation: &Explanation, columns: usize) -> Vec<VerdictLine> {
         VerdictLine { text: cost.line(columns, if at == 0 { of.as_str() } else { "" }), finding }
     };
     let mut lines: Vec<VerdictLine> = costs.iter().enumerate().map(cost).collect();
-    lines.push(VerdictLine { text: sentence(explanation), finding: None });
+    lines.push(VerdictLine { text: sentence(explanation, costs.is_empty()), finding: None });
     let is_named = |lost: &Finding| costs.iter().any(|cost| cost.finding() == lost.id);
     match lost_by_a_thread(explanation) {
         Some(lost) if !is_named(lost) => {
@@ -129,18 +126,18 @@ fn whose(explanation: &Explanation) -> String {
     }
 }
 
-/// `GPU 0 was idle 64 % of the 1.9 s after start-up (0.8 s).`
-fn sentence(explanation: &Explanation) -> String {
+/// `GPU 0 was idle 64 % of the 1.9 s after start-up (0.8 s).` `is_free`: nothing that can be mended was named.
+fn sentence(explanation: &Explanation, is_free: bool) -> String {
     let accounts = &explanation.accounts;
     match accounts.gpus.as_slice() {
         [] => lacking::gpu_operations(explanation),
-        [gpu] => of_gpu(gpu, explanation),
-        several => of_gpus(several, explanation),
+        [gpu] => of_gpu(gpu, explanation, is_free),
+        several => of_gpus(several, explanation, is_free),
     }
 }
 
 /// The sentence about one GPU.
-fn of_gpu(gpu: &GpuAccount, explanation: &Explanation) -> String {
+fn of_gpu(gpu: &GpuAccount, explanation: &Explanation, is_free: bool) -> String {
     let (number, span) = (gpu.device, units::duration(gpu.span_ns));
     if let Some(refused) = explanation.accounts.refused {
         let busy = units::duration(gpu.busy_ns);
@@ -151,7 +148,7 @@ fn of_gpu(gpu: &GpuAccount, explanation: &Explanation) -> String {
     let held = held_back(gpu);
     match (is_busy(gpu), matters(held, gpu)) {
         (true, false) => {
-            format!("GPU {number} was busy {} of {time}: {}", percent(gpu.busy_ns), work(&[gpu]))
+            format!("GPU {number} was busy {} of {time}: {}", percent(gpu.busy_ns), work(&[gpu], is_free))
         }
         (true, true) => format!(
             "GPU {number} was busy {} of {time}, but held back {} (estimated).",
@@ -168,7 +165,7 @@ fn of_gpu(gpu: &GpuAccount, explanation: &Explanation) -> String {
 }
 
 /// `4 GPUs were idle 12 to 64 % of their time.`
-fn of_gpus(gpus: &[GpuAccount], explanation: &Explanation) -> String {
+fn of_gpus(gpus: &[GpuAccount], explanation: &Explanation, is_free: bool) -> String {
     let count = units::count(gpus.len() as u64);
     let longest = gpus.iter().max_by_key(|gpu| gpu.working_ns());
     let span = longest.map_or_else(String::new, |gpu| time(gpu, explanation));
@@ -190,7 +187,7 @@ fn of_gpus(gpus: &[GpuAccount], explanation: &Explanation) -> String {
     let held_back = || format!("held back {} (estimated).", range(held_back));
     match (busy, held) {
         (true, false) => {
-            let work = work(&gpus.iter().collect::<Vec<_>>());
+            let work = work(&gpus.iter().collect::<Vec<_>>(), is_free);
             format!("{count} GPUs were busy {} of {span}: {work}", range(|gpu| gpu.busy_ns))
         }
         (true, true) => {
@@ -211,7 +208,7 @@ fn unknown(refused: Refusal) -> String {
 }
 
 /// Work of busy GPUs.
-fn work(gpus: &[&GpuAccount]) -> String {
+fn work(gpus: &[&GpuAccount], is_free: bool) -> String {
     let busy: Ns = gpus.iter().map(|gpu| gpu.busy_ns).sum();
     let copies: Ns = gpus.iter().map(|gpu| gpu.busy.copies_ns).sum();
     let communication: Ns = gpus.iter().map(|gpu| gpu.exposed_communication_ns).sum();
@@ -220,7 +217,10 @@ fn work(gpus: &[&GpuAccount]) -> String {
         () if copies > busy - copies => "copies are",
         () => "kernels are",
     };
-    format!("nothing on the host holds it up; {what} where time is.")
+    match is_free {
+        true => format!("nothing on the host holds it up; {what} where time is."),
+        false => format!("{what} where time is."),
+    }
 }
 
 /// `1.9 s`, `the 1.9 s after start-up (0.8 s)`, or `159 steps (median 32.2 ms, 31.2/s)`

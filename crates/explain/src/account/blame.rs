@@ -104,8 +104,8 @@ impl Blame<'_> {
     fn working(&self, charges: &mut Charges, path: &Path<'_>, segment: &Segment, call: CallId) {
         let (trace, cause) = (self.facts.trace, passes::of_rest(self.facts, call));
         let process = trace.process_of_thread(path.thread);
-        let (name, stack) = (trace.calls.name[call.index()], trace.calls.stack[call.index()]);
-        let root = Root::new(cause, Culprit::Call(process, name, stack));
+        let stack = self.facts.own_stack(call);
+        let root = Root::new(cause, Culprit::Call(process, trace.calls.name[call.index()], stack));
         let is_selected = path.selects(|| self.facts.is_chosen_at_any_time(Stretch::Call(call)));
         self.awake(charges, path, segment, root.selected(is_selected));
     }

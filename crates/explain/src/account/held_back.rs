@@ -37,13 +37,14 @@ pub(super) fn rows(blame: &Blame<'_>, timeline: &Timeline<'_>, waiting: &Waiting
     HeldRows { ready: settle(ready.done(), blame.sites), asking: settle(asking.done(), blame.sites) }
 }
 
-/// The thread that asked for the operation that waited, and the root: its call.
+/// The thread that asked for the operation that waited, and the root: its call, or the one that ordered it after another stream's work.
 fn root(blame: &Blame<'_>, held: &Held) -> Option<(ThreadId, Root)> {
     let trace = blame.facts.trace;
     let call = blame.facts.outermost(trace.ops.call[held.op.index()]).some()?;
-    let (thread, at) = (blame.facts.thread(call), call.index());
+    let order = (held.cause == Cause::Dependency).then(|| blame.facts.orders(call)).flatten();
+    let (thread, ordered) = (blame.facts.thread(call), order.unwrap_or(call));
     let process = trace.process_of_thread(thread);
-    let culprit = Culprit::Call(process, trace.calls.name[at], trace.calls.stack[at]);
+    let culprit = Culprit::Call(process, trace.calls.name[ordered.index()], blame.facts.own_stack(ordered));
     Some((thread, Root::new(held.cause, culprit).selected(blame.facts.is_chosen_operation(held.op, call))))
 }
 

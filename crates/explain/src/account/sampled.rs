@@ -8,7 +8,7 @@ use crate::facts::call_tree::{TreeRow, tree};
 use crate::facts::marks::Mark;
 use crate::facts::places::is_own_line;
 use crate::{Cause, Place};
-use trace::{Ns, ProcessId, Sym, ThreadId, Trace};
+use trace::{Ns, ProcessId, StackId, Sym, ThreadId, Trace};
 
 /// Samples in calls that tell where such calls are made. A choice.
 const FEW: usize = 8;
@@ -77,7 +77,7 @@ impl Costs {
         (count >= FEW).then(|| self.place(spot))
     }
 
-    /// The places of samples in calls of a function, most first, with the tree below the first; none if the samples are few: a sample near
+    /// The places of calls of a function whose stacks were recorded, and of samples in them, most first, with the tree below the first; none if the samples are few: a sample near
     /// a call of microseconds may be beside it.
     pub fn places_in_calls(&self, facts: &Facts<'_>, threads: &[ThreadId], name: Sym) -> Sampled {
         let (mut counts, mut stacks) = (Vec::new(), Vec::new());
@@ -85,6 +85,12 @@ impl Costs {
             if let Some(spot) = seen.spot {
                 add_to(&mut counts, spot, 1u64);
                 stacks.push((spot, seen.stack));
+            }
+        }
+        for stack in threads.iter().flat_map(|thread| self.stacks_of_calls(facts, *thread, name)) {
+            if let Some(spot) = self.sites.of_stack(stack) {
+                add_to(&mut counts, spot, 1u64);
+                stacks.push((spot, stack));
             }
         }
         if stacks.len() < FEW {
@@ -101,6 +107,21 @@ impl Costs {
             }
         }
         Sampled { places, tree: tree(facts.trace, &stacks, self.place(first)), mark: self.mark(first) }
+    }
+}
+
+impl Costs {
+    /// The recorded stacks of a thread's calls of a function.
+    fn stacks_of_calls<'a>(
+        &self,
+        facts: &'a Facts<'_>,
+        thread: ThreadId,
+        name: Sym,
+    ) -> impl Iterator<Item = StackId> + 'a {
+        let (calls, (from, to)) = (&facts.trace.calls, self.window);
+        let own = facts.calls_by_thread()[thread.index()].iter().map(|call| call.index());
+        let is_of = move |at: &usize| calls.name[*at] == name && (from..to).contains(&calls.start[*at]);
+        own.filter(is_of).map(|at| calls.stack[at]).filter(|stack| stack.is_some())
     }
 }
 

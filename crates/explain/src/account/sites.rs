@@ -130,7 +130,7 @@ impl Sites {
                 loads.extend(spot.map(|spot| (naming.building(spot, by), stack)));
             }
         }
-        let spots = held_spots(&mut naming);
+        let spots = spots_of_stacks(&mut naming);
         Sites { places: naming.places, sites, of, samples, spots, loads }
     }
 
@@ -198,7 +198,7 @@ impl Sites {
         self.loads.iter().filter(move |load| load.0 == spot).map(|load| load.1)
     }
 
-    /// The place of a stack of a recorded wait.
+    /// The place of the stack of a call, or of one that was waited for.
     pub fn of_stack(&self, stack: StackId) -> Option<SpotId> {
         self.spots.get(&stack).copied()
     }
@@ -238,15 +238,20 @@ fn shorts(trace: &Trace) -> Vec<Site> {
     trace.threads.ids().map(short).collect()
 }
 
-/// The places of the stacks of those that others waited for.
-fn held_spots(naming: &mut Naming<'_>) -> FxHashMap<StackId, SpotId> {
-    let waits = &naming.trace.waits;
-    let stacks = waits.holder_stack.iter().chain(&waits.releaser_stack);
+/// The places of the stacks of calls, and of those that others waited for.
+fn spots_of_stacks(naming: &mut Naming<'_>) -> FxHashMap<StackId, SpotId> {
+    let Trace { waits, calls, .. } = naming.trace;
+    let stacks = waits.holder_stack.iter().chain(&waits.releaser_stack).chain(&calls.stack);
     let mut spots = FxHashMap::default();
+    let mut last = StackId::NONE;
     for stack in stacks.filter_map(|stack| stack.some()) {
-        if let Some(spot) = naming.of_stack(stack) {
+        if stack != last
+            && !spots.contains_key(&stack)
+            && let Some(spot) = naming.of_stack(stack)
+        {
             spots.insert(stack, spot);
         }
+        last = stack;
     }
     spots
 }

@@ -9,6 +9,9 @@ use waits::Class;
 /// bare, 4.7 µs and more traced, on an H200).
 const DEFAULT_COST: Ns = 10_000;
 
+/// Calls of a thread between a stream's wait for an event and the work that waits then: a choice.
+const ORDERED: usize = 1_000;
+
 impl Facts<'_> {
     pub fn class(&self, call: CallId) -> Class {
         self.index.class(call)
@@ -59,6 +62,15 @@ impl Facts<'_> {
         let own = &self.calls_by_thread()[self.thread(call).index()];
         let at = own.partition_point(|other| self.start(*other) < self.start(call));
         own[..at].last().copied()
+    }
+
+    /// The last call of its thread before a call that made a stream wait for an event, if it is among the last [`ORDERED`].
+    pub fn orders(&self, call: CallId) -> Option<CallId> {
+        let own = &self.calls_by_thread()[self.thread(call).index()];
+        let at = own.partition_point(|other| self.start(*other) < self.start(call));
+        let is_wait =
+            |call: &CallId| self.trace.text(self.trace.calls.name[call.index()]).contains("StreamWaitEvent");
+        own[..at].iter().rev().take(ORDERED).copied().find(is_wait)
     }
 
     /// Whether a framework's operator made both calls, as the trace links them.

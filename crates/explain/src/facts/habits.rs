@@ -4,8 +4,9 @@
 use super::Facts;
 use super::churn::{Churn, Object, bare, launches_graph, object};
 use crate::Class;
+use crate::result::framework::runs_python;
 use rustc_hash::{FxHashMap, FxHashSet};
-use trace::{CallId, OpId, OpKind, ProcessId, Times};
+use trace::{CallId, OpId, OpKind, ProcessId, StackId, Times};
 
 /// How the names of the calls begin between which a graph is captured: they make it as well.
 const CAPTURE: [&str; 2] = ["StreamBeginCapture", "StreamEndCapture"];
@@ -21,6 +22,26 @@ const WAITING: u64 = 95;
 const MOST: usize = 10_000;
 
 impl Facts<'_> {
+    /// Whether the program is Python's, as far as the trace shows it.
+    pub fn runs_python(&self) -> bool {
+        *self.habits.runs_python.get_or_init(|| runs_python(self.trace))
+    }
+
+    /// The stack of a call, by which its time is told from that of others. Where few short calls have one, they are a sample, whose places
+    /// are found together.
+    pub fn own_stack(&self, call: CallId) -> StackId {
+        let is_sampled = || {
+            *self.habits.samples_stacks.get_or_init(|| {
+                let stacks = &self.trace.calls.stack;
+                stacks.iter().filter(|stack| stack.is_some()).count() * 2 < stacks.len()
+            })
+        };
+        match self.is_slow(call) || !is_sampled() {
+            true => self.trace.calls.stack[call.index()],
+            false => StackId::NONE,
+        }
+    }
+
     /// The operation for which a launch waits, in a process whose launches wait for their kernels.
     pub fn blocks_for(&self, call: CallId) -> Option<OpId> {
         let blocking = self.habits.blocking.get_or_init(|| self.blocking());

@@ -3,7 +3,7 @@
 use rustc_hash::FxHashMap;
 use trace::{
     Api, ArgumentId, CallId, DeviceId, Ns, OpId, OpKind, ProcessId, RangeId, RangeKind, State, Sym, SyncId,
-    ThreadId, Times, Trace, WaitId,
+    ThreadId, ThreadState, Times, Trace, WaitId,
 };
 use waits::{ByCall, CallOrder, lock_waits};
 
@@ -59,7 +59,7 @@ pub(crate) fn states_by_thread(trace: &Trace) -> Vec<Vec<State>> {
     by_thread
 }
 
-/// The times at which each thread was in a range that a framework or an interpreter marked.
+/// The times at which each thread was in a range that a framework or an interpreter marked, or around which samples found it running.
 pub(crate) fn marked_by_thread(trace: &Trace) -> Vec<Times> {
     let (ranges, mut by_thread) = (&trace.ranges, vec![Vec::new(); trace.threads.len()]);
     for at in 0..ranges.len() {
@@ -68,7 +68,30 @@ pub(crate) fn marked_by_thread(trace: &Trace) -> Vec<Times> {
             by_thread[thread.index()].push((ranges.start[at], ranges.end[at]));
         }
     }
+    for (thread, at) in running_samples(trace).iter().enumerate() {
+        by_thread[thread].extend(around(at));
+    }
     by_thread.into_iter().map(Times::of).collect()
+}
+
+/// The moments at which samples found each thread running, in order.
+fn running_samples(trace: &Trace) -> Vec<Vec<Ns>> {
+    let (samples, mut by_thread) = (&trace.samples, vec![Vec::new(); trace.threads.len()]);
+    for at in (0..samples.len()).filter(|at| samples.state[*at] == ThreadState::Running) {
+        if let Some(thread) = samples.thread[at].some() {
+            by_thread[thread.index()].push(samples.at[at]);
+        }
+    }
+    by_thread.iter_mut().for_each(|moments| moments.sort_unstable());
+    by_thread
+}
+
+/// The times that samples stand for: half of what usually lies between two of them, before and after each.
+fn around(moments: &[Ns]) -> impl Iterator<Item = (Ns, Ns)> {
+    let mut between: Vec<Ns> = moments.windows(2).map(|pair| pair[1] - pair[0]).collect();
+    let middle = between.len() / 2;
+    let usual = if between.is_empty() { 0 } else { *between.select_nth_unstable(middle).1 };
+    moments.iter().map(move |at| (at - usual / 2, at + usual / 2))
 }
 
 /// The number of the issuing call for each operation of each stream, by start: all operations of a graph are one call's.

@@ -122,6 +122,11 @@ impl Tracer {
 /// The habits of the processes of a trace.
 #[derive(Default)]
 pub(super) struct Habits {
+    pub runs_python: OnceLock<bool>,
+    /// Whether the stacks of short calls are a sample.
+    pub samples_stacks: OnceLock<bool>,
+    /// The function that copies in pieces.
+    pub pieces: OnceLock<Option<Sym>>,
     pub blocking: OnceLock<FxHashSet<ProcessId>>,
     pub churns: OnceLock<FxHashMap<(ProcessId, Object), Churn>>,
     /// When each thread captured graphs.

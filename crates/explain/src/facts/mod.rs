@@ -16,6 +16,7 @@ pub(crate) mod marks;
 mod operations;
 pub(crate) mod options;
 pub(crate) mod peaks;
+mod pieces;
 pub(crate) mod places;
 pub(crate) mod stretch;
 #[cfg(test)]

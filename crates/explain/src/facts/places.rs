@@ -271,8 +271,11 @@ fn file_name(path: &str) -> &str {
     path.rsplit('/').next().unwrap_or(path)
 }
 
-/// `cudaMemcpyAsync`, `cudaError cudaMalloc<float>(float**, unsigned long)`
+/// `cudaMemcpyAsync`, `cudaError cudaMalloc<float>(float**, unsigned long)`, or a function of the runtime that is linked statically.
 fn is_runtime_function(name: &str) -> bool {
+    if name.starts_with("libcudart_static_") {
+        return true;
+    }
     let name = name.rsplit(' ').find(|word| word.starts_with("cuda")).unwrap_or(name);
     name.strip_prefix("cuda").is_some_and(|rest| rest.starts_with(|c: char| c.is_ascii_uppercase()))
 }

@@ -11,7 +11,7 @@ use crate::findings::links::may_be_of_calls;
 use crate::result::finding::{ChainLink, Phase};
 use crate::result::framework::Frameworks;
 use crate::rules::about::Statement;
-use crate::rules::fixes::{EAGER_LOADING, FOREACH, GRAPH, of_memory};
+use crate::rules::fixes::{BATCHED_COPIES, EAGER_LOADING, FOREACH, GRAPH, of_memory};
 use crate::{
     Cause, Confidence, Detail, Evidence, Example, Finding, Party, Pauses, Place, Unselected, Waiter, classify,
 };
@@ -36,6 +36,9 @@ pub(crate) fn phase(cause: Cause, ns: Ns, longest: impl IntoIterator<Item = Ns>)
     let once = cause == Cause::FirstUse || all / ONCE >= ns / 10 && most >= ns / 2;
     if once { Phase::Once } else { Phase::Recurring }
 }
+
+/// A cost that is no smaller part of what threads lost tells whether a finding recurs: a tenth.
+const MUCH: Ns = 10;
 
 /// When the cost of a row arises.
 fn phase_of(row: &Row) -> Phase {
@@ -85,7 +88,10 @@ impl<'a> Roots<'a> {
     fn cost(&self, finding: &mut Finding, row: &Row) {
         finding.cost_ns = row.ns;
         finding.cost_share = row.ns as f64 / self.costs.gpu_ns.max(1) as f64;
-        finding.phase = phase_of(row);
+        // What costs the GPUs little may still be what a thread loses again and again.
+        if row.ns * MUCH >= finding.lost_ns {
+            finding.phase = phase_of(row);
+        }
         finding.chain = self.chain(row);
     }
 
@@ -106,7 +112,7 @@ impl<'a> Roots<'a> {
     /// The roots that are left because no finding of what is selected has them, by cause, most first.
     pub fn unselected(&self) -> Vec<Unselected> {
         let mut times = BTreeMap::<Cause, Ns>::new();
-        for row in self.left().filter(|row| is_finding(row.root.cause) && !is_chosen(self.facts, row)) {
+        for row in self.left().filter(|row| is_finding(&row.root) && !is_chosen(self.facts, row)) {
             *times.entry(row.root.cause).or_default() += row.ns;
         }
         let of_cause = |(cause, cost_ns)| {
@@ -129,13 +135,24 @@ impl<'a> Roots<'a> {
         let mut waiters = all.waiters.clone();
         waiters.sort_by_key(|(thread, ns)| (std::cmp::Reverse(*ns), *thread));
         let span: Ns = waiters.iter().map(|(thread, _)| self.facts.chosen_span(*thread)).sum();
-        let Sampled { places, tree, mark } = self.places(&rows, parts);
-        let call = rows.iter().find_map(|row| self.call(row.root.culprit)).unwrap_or_default();
+        let Sampled { mut places, tree, mark } = self.places(&rows, parts);
+        let call = rows.iter().find_map(|row| self.call(row.root.culprit));
+        // Where launches cost time, what is launched most is what they are.
+        let pieces = self.facts.pieces().filter(|_| matches!(cause, Cause::LaunchLatency | Cause::OwnWork));
+        let call = call.or_else(|| pieces.map(|name| self.facts.trace.text(name))).unwrap_or_default();
+        if let Some(name) = pieces.filter(|_| places.is_empty()) {
+            let threads: Vec<ThreadId> = waiters.iter().map(|(thread, _)| *thread).collect();
+            places = self.costs.places_in_calls(self.facts, &threads, name).places;
+            places.truncate(PLACES);
+        }
         let waiter = waiters.first().map_or(ThreadId::NONE, |(thread, _)| *thread);
         let called = if chained.is_held { "" } else { call };
         let mut fixes = of_memory(&fixes, call);
         fixes.retain(|fix| *fix != FOREACH || mark.is_some_and(Mark::is_of_one_tensor));
         fixes.retain(|fix| *fix != GRAPH || call.is_empty() || fits_in_graph(call));
+        // What copies piece by piece copies them together first.
+        let in_pieces = pieces.is_some_and(|name| self.facts.trace.text(name) == call);
+        fixes.retain(|fix| *fix != if in_pieces { GRAPH } else { BATCHED_COPIES });
         let mut finding = Finding {
             id: String::new(),
             cause,
@@ -334,7 +351,7 @@ fn worth_a_finding<'r>(
 /// Rows that would make one finding together, if that is worth one.
 fn by_finding<'r>(rows: impl Iterator<Item = &'r Row>, worth_ns: Ns) -> impl Iterator<Item = Vec<&'r Row>> {
     let mut groups = FxHashMap::<(Cause, Same), Vec<&Row>>::default();
-    for row in rows.filter(|row| is_finding(row.root.cause)) {
+    for row in rows.filter(|row| is_finding(&row.root)) {
         let same = Same::of(row, row.ns >= worth_ns);
         groups.entry((row.root.cause, same)).or_default().push(row);
     }
@@ -497,10 +514,12 @@ impl Chained {
     }
 }
 
-/// Whether a root outside slow calls is a finding: nobody can act on the program's start, on what is not recorded, or on the
-/// order that the program asked for. The account has them.
-fn is_finding(cause: Cause) -> bool {
-    !matches!(cause, Cause::StartUp | Cause::Dependency | Cause::NotRecorded)
+/// Whether a root outside slow calls is a finding: nobody can act on the program's start, on what is not recorded, or on what an idle GPU
+/// waits for beside its own work. The account has them.
+fn is_finding(root: &Root) -> bool {
+    // An operation that waits while others run was ordered so.
+    let is_ordered = root.cause == Cause::Dependency && matches!(root.culprit, Culprit::Call(..));
+    is_ordered || !matches!(root.cause, Cause::StartUp | Cause::Dependency | Cause::NotRecorded)
 }
 
 /// Property that rows of one finding have in common beside the cause.
@@ -522,7 +541,11 @@ impl Same {
     fn of(row: &Row, is_large: bool) -> Same {
         match row.root.culprit {
             Culprit::Lock(_, lock, _) => Same::Lock(lock),
-            Culprit::Call(..) if matches!(row.root.cause, Cause::OwnWork | Cause::ObjectChurn) => Same::Any,
+            Culprit::Call(..)
+                if matches!(row.root.cause, Cause::OwnWork | Cause::ObjectChurn | Cause::Dependency) =>
+            {
+                Same::Any
+            }
             Culprit::Call(_, name, _) => Same::Call(name),
             Culprit::Spot(_, spot) if is_large => Same::Spot(spot, phase_of(row)),
             _ if is_large => Same::Root(row.root),

@@ -40,10 +40,8 @@ impl<'a> Frameworks<'a> {
         known.sort_unstable();
         known.dedup();
         // Libraries of frameworks may be used from C++, which only stacks can show.
-        let is_python = of_source.is_some()
-            || trace.frames.is_empty() && !known.is_empty()
-            || trace.ranges.kind.contains(&RangeKind::Python)
-            || files.iter().any(|file| is_python(trace.text(*file)));
+        let is_python =
+            of_source.is_some() || trace.frames.is_empty() && !known.is_empty() || runs_python(trace);
         Frameworks { trace, known, is_python }
     }
 
@@ -107,6 +105,13 @@ fn of_name(name: &str) -> Option<Framework> {
         () if name.starts_with("cupy_") => Some(Framework::CuPy),
         () => None,
     }
+}
+
+/// Whether stacks or ranges show that a program is Python's.
+pub(crate) fn runs_python(trace: &Trace) -> bool {
+    let frames = &trace.frames;
+    let files: FxHashSet<Sym> = frames.file.iter().chain(&frames.module).copied().collect();
+    trace.ranges.kind.contains(&RangeKind::Python) || files.iter().any(|file| is_python(trace.text(*file)))
 }
 
 /// Whether a source file or a library is Python's.

@@ -8,7 +8,7 @@ pub(crate) mod framework;
 pub(crate) mod gains;
 pub(crate) mod loss;
 pub(crate) mod place;
-mod ranking;
+pub(crate) mod ranking;
 pub(crate) mod refusal;
 pub(crate) mod sentence;
 pub(crate) mod side;

@@ -1,5 +1,6 @@
 //! The order of findings, once it is known what the program would gain without each.
 
+use crate::Cause;
 use crate::account::Accounts;
 use crate::account::Steps;
 use crate::findings::links::id;
@@ -11,6 +12,11 @@ use std::collections::HashMap;
 
 /// Findings that gain as much to so many parts of the time rank by what they cost: a choice.
 const PARTS: f64 = 100.0;
+
+/// Whether every program has some of a cause: what mends that, as a graph does, mends more than the one cause.
+pub fn is_usual(cause: Cause) -> bool {
+    matches!(cause, Cause::HostCode | Cause::OwnWork | Cause::LaunchLatency)
+}
 
 impl Finding {
     /// Part of the time that mending it is worth, 0 to 1: its cost, or what the program gains without what it finds if that is more.

@@ -2,7 +2,7 @@
 
 use serde::Serialize;
 use std::collections::BTreeMap;
-use trace::{Api, Ns, Trace};
+use trace::{Api, Ns, RangeKind, Trace};
 
 /// A trace in numbers.
 #[derive(Clone, Debug, Default, Serialize)]
@@ -21,9 +21,9 @@ pub struct Summary {
     /// The part of `duration_ns` that is selected, ns; `None` for all of it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub selected_ns: Option<Ns>,
-    /// Processes with calls, ranges or GPU operations.
+    /// Processes with calls, operators or GPU operations.
     pub processes: u64,
-    /// Host threads with calls or ranges.
+    /// Host threads with calls or operators.
     pub threads: u64,
     /// Host calls.
     pub calls: u64,
@@ -115,8 +115,10 @@ pub fn summary(trace: &Trace) -> Summary {
             threads[thread.index()] = true;
         }
     }
-    for thread in trace.ranges.thread.iter().filter_map(|thread| thread.some()) {
-        threads[thread.index()] = true;
+    for (thread, kind) in trace.ranges.thread.iter().zip(&trace.ranges.kind) {
+        if let (Some(thread), RangeKind::Operator) = (thread.some(), kind) {
+            threads[thread.index()] = true;
+        }
     }
     let of_threads = threads.iter().zip(&trace.threads.process).filter(|(used, _)| **used);
     for process in of_threads.filter_map(|(_, process)| process.some()) {

@@ -13,6 +13,9 @@ use waits::Class;
 /// mode. 16 bytes hold the widest scalar, a double complex.
 const SCALAR_BYTES: i64 = 16;
 
+/// Longest time from the end of a framework's copy to its wait for it, ns: a choice. PyTorch 2.11 takes 1 to 3 µs.
+const AT_ONCE: Ns = 10_000;
+
 pub(super) static ABOUT: About = About {
     meaning: "the program asked to wait for the GPU",
     brief: "the program waits for the GPU",
@@ -51,25 +54,36 @@ pub(crate) fn asked(facts: &Facts<'_>, call: CallId, parts: &mut Parts) {
     if facts.class(call) != Class::Sync {
         return;
     }
-    let previous = facts.previous(call);
-    let reason = match previous {
-        // The program called the operator, and the operator this.
-        Some(copy) if facts.copied(copy).is_some() && facts.share_an_operator(copy, call) => {
-            Reason::new(Cause::HiddenSync, Evidence::Record, Confidence::Certain, Fact::None)
-        }
-        Some(copy) if is_scalar_to_host(facts, copy) => {
-            Reason::new(Cause::HiddenSync, Evidence::Record, Confidence::Likely, Fact::None)
-        }
-        _ => Reason::new(Cause::ExplicitSync, Evidence::Record, Confidence::Certain, Fact::None),
+    let (asked, confidence) = match reads(facts, call) {
+        Some(confidence) => (Cause::HiddenSync, confidence),
+        None => (Cause::ExplicitSync, Confidence::Certain),
     };
+    let reason = Reason::new(asked, Evidence::Record, confidence, Fact::None);
     parts.claim(facts.start(call), idle(facts, call), reason);
     // The rest is a wait for work that the trace lacks, or for none at all: a pool that keeps nothing gives back what was freed.
     let (cause, confidence) = match facts.frees_into_pool(call) {
         true => (Cause::PoolTrim, Confidence::Likely),
-        false => (Cause::ExplicitSync, Confidence::Possible),
+        false => (asked, Confidence::Possible),
     };
     let reason = Reason::new(cause, Evidence::Timing, confidence, Fact::Idle);
     parts.claim(facts.start(call), facts.end(call), reason);
+}
+
+/// How sure it is that a synchronization belongs to the copy before it: the program asked for the value, and not for the wait.
+pub(crate) fn reads(facts: &Facts<'_>, call: CallId) -> Option<Confidence> {
+    let copy = facts.previous(call)?;
+    match () {
+        // The program called the operator, and the operator this.
+        () if facts.copied(copy).is_some() && facts.share_an_operator(copy, call) => {
+            Some(Confidence::Certain)
+        }
+        () if is_scalar_to_host(facts, copy) => Some(Confidence::Likely),
+        // A framework waits for its copy of pageable memory; a program of its own asks for both.
+        () if facts.runs_python() && facts.copied(copy).is_some_and(|copied| copied.pageable()) => {
+            (facts.start(call) - facts.end(copy) <= AT_ONCE).then_some(Confidence::Likely)
+        }
+        () => None,
+    }
 }
 
 /// The time from which the call waited for nothing, ns, if the records prove it; else its end. A stream lacks no operation

@@ -95,6 +95,18 @@ pub(crate) const GRAPH: Fix = Fix {
     at: At::Launches,
     forms: forms::GRAPH,
 };
+pub(crate) const BATCHED_COPIES: Fix = Fix {
+    id: "batched-copies",
+    text: "copy small pieces together: through one buffer, as rows of a matrix (cudaMemcpy2DAsync), or in a batch (cudaMemcpyBatchAsync)",
+    safety: "safe if nothing reads a piece before the others are there",
+    change: None,
+    at: At::Launches,
+    forms: forms![
+        PyTorch: "batched-copies.pytorch.py",
+        CuPy: "batched-copies.cupy.py",
+        Cuda: "batched-copies.cuda.cu",
+    ],
+};
 pub(crate) const FOREACH: Fix = Fix {
     id: "foreach",
     text: "update all tensors together: an optimizer with `fused=True` or `foreach=True`",

@@ -2,7 +2,7 @@
 
 use crate::Evidence;
 use crate::rules::about::{About, Bound, Family, Nature, State};
-use crate::rules::fixes::GRAPH;
+use crate::rules::fixes::{BATCHED_COPIES, GRAPH};
 
 pub(super) static ABOUT: About = About {
     meaning: "from the return of the call that asked for an operation to its start on an idle GPU",
@@ -11,7 +11,7 @@ pub(super) static ABOUT: About = About {
     family: Family::Calls,
     nature: Nature::Lost,
     evidence: &[Evidence::Record],
-    fixes: &[GRAPH],
+    fixes: &[BATCHED_COPIES, GRAPH],
     state: State::Account {
         because: &["the GPU was idle when the call returned"],
         why: "each piece of work takes some microseconds to reach the GPU",

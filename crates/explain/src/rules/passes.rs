@@ -56,6 +56,7 @@ pub(crate) fn split(facts: &Facts<'_>, holders: &Holders, call: CallId) -> Parts
 /// The cause of a call's time that no pass claimed: of a short call, or the rest of a slow one.
 pub(crate) fn of_rest(facts: &Facts<'_>, call: CallId) -> Cause {
     match facts.class(call) {
+        Class::Sync if explicit_sync::reads(facts, call).is_some() => Cause::HiddenSync,
         Class::Sync => Cause::ExplicitSync,
         Class::Allocate | Class::Release => Cause::Allocation,
         Class::Launch if facts.blocks_for(call).is_some() => Cause::BlockingLaunch,

@@ -1,58 +1,141 @@
 //! Ranks findings by what the program would gain without each.
 //!
-//! The GPUs' idle time that a finding is the root of is what its removal gains, but for a wait for the device that nobody asked for: it
+//! The GPUs' idle time that a finding is the root of is what its removal gains, but for a wait for the device: it
 //! empties the queue, and work of the host comes to light that was hidden before. Only of these the removal is replayed.
 
 use crate::predict::gains::is_quick;
 use crate::predict::{Change, Predictor};
 use crate::{Error, Fit, Removed, recover};
-use explain::{Cause, Explanation, Finding, Loss};
-use trace::{Ns, Trace};
+use explain::{Cause, Explanation, Finding, Loss, Options, is_usual};
+use trace::{Ns, Selection, Trace};
 use waits::AwaitedByCall;
 
 /// Most findings whose removal is predicted: those that lost most host time.
 const REMOVED: usize = 8;
 
+/// Rows of the part of a trace that stands for all of it where all would take too long: a few steps of most programs, a third of a second.
+const PART: usize = 60_000;
+
+/// Most rows of a trace of which a part is taken, which copies it: a fifth of a second. A choice.
+const MOST: usize = 4_000_000;
+
 /// Whether a trace is small enough for its findings to rank by removal.
 pub fn is_ranked(trace: &Trace) -> bool {
-    is_quick(trace, REMOVED)
+    rows(trace) <= MOST
 }
 
-/// Predicts what the program would gain without each hidden wait that lost most, and orders the findings by it. They keep the order of
-/// their costs where no replay fits, or where the trace is too large for one beside an explanation.
+/// Predicts what the program would gain without each wait for the device that lost most, and orders the findings by it. They keep the
+/// order of their costs where no replay fits, or where the trace is too large for one beside an explanation. Of a trace in between, a
+/// part from the middle of what repeats is run again.
 pub fn rank(trace: &Trace, explanation: &mut Explanation, losses: &mut [Loss]) {
-    let findings = &explanation.findings;
-    let mut wanted: Vec<usize> =
-        (0..findings.len()).filter(|at| empties_a_queue(&findings[*at], findings)).collect();
-    wanted.sort_by_key(|at| std::cmp::Reverse(explanation.findings[*at].lost_ns));
-    wanted.truncate(REMOVED);
     // Without costs to the GPUs, what threads lost is the order.
     let is_known = explanation.accounts.refused.is_none() && !explanation.accounts.gpus.is_empty();
-    if wanted.is_empty() || !is_known || !is_ranked(trace) {
+    if !is_known || !is_ranked(trace) {
         return;
     }
-    let removals: Vec<_> = wanted
-        .iter()
-        .filter_map(|at| Some((*at, Removed::of(&explanation.findings[*at].id, explanation, losses)?)))
+    match is_quick(trace, REMOVED) {
+        true => predict(trace, explanation, losses),
+        false => predict_by_part(trace, explanation),
+    }
+    explanation.rank(losses);
+}
+
+/// Predicts what the program would gain without each wait for the device that lost most.
+fn predict(trace: &Trace, explanation: &mut Explanation, losses: &[Loss]) {
+    let removals: Vec<_> = emptying(explanation)
+        .into_iter()
+        .filter_map(|at| Some((at, Removed::of(&explanation.findings[at].id, explanation, losses)?)))
         .collect();
+    if removals.is_empty() {
+        return;
+    }
     let steady = explanation.accounts.steady.as_ref().map(|steady| (steady.start_ns, steady.end_ns));
     // Findings keep the order of their costs.
     let Ok(gains) = removal_gains(trace, steady, removals.iter().map(|(_, removed)| removed)) else { return };
     for ((at, _), gain) in removals.iter().zip(gains) {
         explanation.findings[*at].removal = gain;
     }
-    explanation.rank(losses);
 }
 
-/// Whether calls wait for the device though nobody asks for that, and are not what others wait for: that one has the cost.
+/// Gives the findings the gains of the same findings of a part of the trace.
+fn predict_by_part(trace: &Trace, explanation: &mut Explanation) {
+    let wanted = emptying(explanation);
+    let Some(selection) = middle(trace, explanation).filter(|_| !wanted.is_empty()) else { return };
+    let part = trace.clone().cut(&selection);
+    let options = Options { min_wait_ns: explanation.min_wait_ns, ..Options::default() };
+    let (mut of_part, losses) = explain::explain_each(&part, &options);
+    if !is_quick(&part, REMOVED) {
+        return;
+    }
+    predict(&part, &mut of_part, &losses);
+    for at in wanted {
+        let finding = &mut explanation.findings[at];
+        let same = of_part.findings.iter().find(|other| is_same(finding, other));
+        finding.removal = same.and_then(|other| other.removal);
+    }
+}
+
+/// The middle of what repeats, with as many rows as a part has; `None` where that is all.
+fn middle(trace: &Trace, explanation: &Explanation) -> Option<Selection> {
+    let steady = explanation.accounts.steady.as_ref().map(|steady| (steady.start_ns, steady.end_ns));
+    let (from, to) = steady.or_else(|| trace.span())?;
+    let mut starts: Vec<Ns> =
+        trace.calls.start.iter().copied().filter(|start| (from..to).contains(start)).collect();
+    starts.sort_unstable();
+    // Operations are the other rows.
+    let part = PART * trace.calls.len() / rows(trace).max(1);
+    let first = starts.len().checked_sub(part)? / 2;
+    let (from, to) = (*starts.get(first)?, *starts.get(first + part)?);
+    Some(Selection { from: Some(from), to: Some(to), ..Selection::default() })
+}
+
+fn rows(trace: &Trace) -> usize {
+    trace.calls.len() + trace.ops.len()
+}
+
+/// Whether two findings, of a trace and of a part of it, are of the same waits.
+fn is_same(one: &Finding, other: &Finding) -> bool {
+    let key = |of: &Finding| (of.cause, of.waiter.pid, of.waiter.tid, of.waiter.call.clone());
+    key(one) == key(other) && one.holder.is_some() == other.holder.is_some()
+}
+
+/// The findings that empty a queue, those first that lost most.
+fn emptying(explanation: &Explanation) -> Vec<usize> {
+    let findings = &explanation.findings;
+    let mut wanted: Vec<usize> =
+        (0..findings.len()).filter(|at| empties_a_queue(&findings[*at], findings)).collect();
+    wanted.sort_by_key(|at| std::cmp::Reverse(findings[*at].lost_ns.max(findings[*at].cost_ns)));
+    wanted.truncate(REMOVED);
+    wanted
+}
+
+/// Whether calls wait for the device, and are not what others wait for: that one has the cost.
 fn empties_a_queue(finding: &Finding, findings: &[Finding]) -> bool {
-    let is_asked = matches!(finding.cause, Cause::ExplicitSync | Cause::CollectiveWait);
     finding.cause.awaited_by_call() == AwaitedByCall::Device
-        && !is_asked
+        && finding.cause != Cause::CollectiveWait
+        && (finding.cause != Cause::ExplicitSync || costs_the_usual(findings))
         && finding.lost_ns > 0
-        && !finding.is_of_account
+        && !lacks_processors(findings)
+        && (!finding.is_of_account || !finding.waiter.call.is_empty())
         && !finding.is_waited_for(findings)
         && !is_for_a_file(finding, findings)
+}
+
+/// Smallest part of the GPUs' time that threads without a processor cost where their waits end late for that: a choice.
+const CROWDED: f64 = 0.25;
+
+/// Whether threads without a processor cost so much that every wait ends late: it seems to be what costs.
+fn lacks_processors(findings: &[Finding]) -> bool {
+    let without = findings.iter().filter(|finding| finding.cause == Cause::NoCpu);
+    without.map(|finding| finding.cost_share).sum::<f64>() >= CROWDED
+}
+
+/// Whether what costs most is what every program has some of: a wait that the program asked for may be why it is not hidden behind the GPU's
+/// work. Anything else is mended first.
+fn costs_the_usual(findings: &[Finding]) -> bool {
+    let most = findings.iter().filter(|finding| finding.cause != Cause::ExplicitSync);
+    most.max_by(|one, other| one.cost_share.total_cmp(&other.cost_share))
+        .is_none_or(|most| is_usual(most.cause))
 }
 
 /// Whether the thread writes to a file at the same place: it writes what it waits for, and to write it elsewhere is the remedy.

@@ -23,6 +23,8 @@ pub struct Removed {
     builds: Vec<Place>,
     /// The processes in which they do.
     pids: Vec<i64>,
+    /// The threads and the function of short calls that wait for the device, if it finds those.
+    short: Option<(Vec<(i64, i64)>, String)>,
     /// The function whose operations wait for others that share their hardware queue, if it finds that.
     queued_by: Option<String>,
 }
@@ -50,6 +52,10 @@ impl Removed {
                 .map(|of| of.pid)
                 .chain(finding.holder.iter().map(|of| of.pid))
                 .collect(),
+            short: (finding.is_of_account && waits_for_device(finding.cause)).then(|| {
+                let threads = finding.threads.iter().map(|of| (of.pid, of.tid)).collect();
+                (threads, finding.waiter.call.clone())
+            }),
             queued_by: (finding.cause == Cause::ConnectionAliasing).then(|| finding.waiter.call.clone()),
         })
     }
@@ -63,11 +69,26 @@ impl Removed {
     pub(crate) fn apply(&self, scene: &Scene<'_>, to: &mut Recovered) -> usize {
         let (calls, pauses): (Vec<Loss>, Vec<Loss>) =
             self.losses.iter().partition(|loss| loss.call.is_some());
-        in_calls(&calls, scene, to)
+        in_calls(&calls, &self.short_waits(scene), scene, to)
             + in_pauses(&pauses, to)
             + self.at_places(scene, to)
             + self.before_loads(scene, to)
             + self.in_queues(scene, to)
+    }
+
+    /// The short calls that wait for the device, if it finds those.
+    fn short_waits(&self, scene: &Scene<'_>) -> FxHashSet<CallId> {
+        let Some((threads, function)) = &self.short else { return FxHashSet::default() };
+        let trace = scene.trace;
+        let is_of = |call: CallId| {
+            let thread = trace.calls.thread[call.index()];
+            let process = trace.process_of_thread(thread);
+            let pid = process.some().map_or(0, |process| trace.processes.pid[process.index()]);
+            let tid = thread.some().map_or(0, |thread| trace.threads.tid[thread.index()]);
+            threads.contains(&(pid, tid))
+        };
+        let named = scene.calls().filter(|at| scene.name(at.id) == function.as_str());
+        named.map(|at| at.id).filter(|call| is_of(*call)).collect()
     }
 
     /// Operations no longer wait for those of other streams that share their hardware queue: each of these streams has its own.
@@ -132,8 +153,8 @@ impl Removed {
     }
 }
 
-/// Calls no longer lose this time.
-fn in_calls(losses: &[Loss], scene: &Scene<'_>, to: &mut Recovered) -> usize {
+/// Calls no longer lose this time, and short ones do not wait.
+fn in_calls(losses: &[Loss], short: &FxHashSet<CallId>, scene: &Scene<'_>, to: &mut Recovered) -> usize {
     let mut lost: FxHashMap<CallId, Vec<Loss>> = FxHashMap::default();
     losses.iter().for_each(|loss| lost.entry(loss.call).or_default().push(*loss));
     to.lets_pass(scene, |at, number| {
@@ -145,12 +166,12 @@ fn in_calls(losses: &[Loss], scene: &Scene<'_>, to: &mut Recovered) -> usize {
     let kind = |call: CallId| (scene.trace.calls.thread[call.index()], scene.trace.calls.name[call.index()]);
     let locks = losses.iter().filter(|loss| is_lock(loss.cause));
     let free: FxHashSet<(ThreadId, Sym)> = locks.map(|loss| kind(loss.call)).collect();
-    // Nor which of them waits for the device, where nobody asks for that: without one of them the next one waits.
+    // Nor which of them waits for the device: without one of them the next one waits.
     let copied = |call: &CallOf| scene.copy(call).map(|copy| (copy.kind, copy.pinned));
     let wait = |at: &At| (kind(at.id), copied(&at.call));
     let is_hidden = |at: &At| {
         let losses = lost.get(&at.id).into_iter().flatten();
-        losses.into_iter().any(|loss| loss.cause == Cause::HiddenSync)
+        losses.into_iter().any(|loss| waits_for_device(loss.cause)) || short.contains(&at.id)
     };
     let hidden: FxHashSet<_> = scene.calls().filter(is_hidden).map(|at| wait(&at)).collect();
     let mut changed = 0;
@@ -202,6 +223,11 @@ fn does_not_wait(call: &mut CallOf) {
         Does::Await(_) => (Does::Nothing, 0),
         other => (other, call.notice_ns),
     };
+}
+
+/// Whether a call waits for the work before it, asked for or not.
+fn waits_for_device(cause: Cause) -> bool {
+    matches!(cause, Cause::HiddenSync | Cause::ExplicitSync)
 }
 
 /// Whether a call waits for the device, or for its own copies.

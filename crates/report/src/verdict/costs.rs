@@ -1,13 +1,13 @@
 //! Largest losses of the GPUs' time, a line each.
 
 use super::lacking;
-use super::threshold::{SMALL, SMALL_OF_BUSY, least};
+use super::threshold::{LOST, SMALL, SMALL_OF_BUSY, least};
 use crate::escape::visible;
 use crate::layout::{cut, elide, width};
 use crate::place::{below, short};
 use crate::units;
 use explain::{
-    About, AccountPart, Cause, Explanation, Finding, Fix, GpuAccount, Phase, Place, ThreadAccount,
+    About, AccountPart, Cause, Explanation, Finding, Fix, GpuAccount, Phase, Place, ThreadAccount, is_usual,
 };
 use trace::Ns;
 
@@ -71,8 +71,10 @@ pub(super) fn costs(explanation: &Explanation) -> Vec<Cost> {
     let unfound = unfound(explanation).chain(unselected(explanation));
     let mut named: Vec<Named> = Vec::new();
     for one in again.chain(unfound) {
-        // What is allocated is freed, what is made is destroyed, and what a pool gives back is allocated anew.
-        let is_of_pairs = matches!(one.cause, Cause::Allocation | Cause::ObjectChurn | Cause::PoolTrim);
+        // What is allocated is freed, what is made is destroyed, what a pool gives back is allocated anew, and who has a processor is
+        // chance.
+        let is_of_pairs =
+            matches!(one.cause, Cause::Allocation | Cause::ObjectChurn | Cause::PoolTrim | Cause::NoCpu);
         match named.iter_mut().find(|known| is_of_pairs && known.cause == one.cause) {
             Some(known) => {
                 known.share += one.share;
@@ -82,6 +84,9 @@ pub(super) fn costs(explanation: &Explanation) -> Vec<Cost> {
         }
     }
     named.retain(|cause| cause.share >= least);
+    if named.is_empty() {
+        named.extend(busy_with(explanation, least));
+    }
     rank(&mut named);
     let large = named.iter().take_while(|cause| cause.share >= SMALL_OF_BUSY).count();
     named.truncate(large.clamp(NAMED, MOST_NAMED));
@@ -98,6 +103,22 @@ pub(super) fn costs(explanation: &Explanation) -> Vec<Cost> {
         costs.insert(if last { costs.len() } else { smaller.unwrap_or(costs.len()) }, once);
     }
     costs
+}
+
+/// Copies that a busy GPU is busy with, and that would take less time if they were mended: the program gains that.
+fn busy_with(explanation: &Explanation, least: f64) -> Option<Named> {
+    let is_of_copies = |finding: &&Finding| {
+        let copies = [Cause::PageableStaging, Cause::PageableOrder, Cause::CopyEngineBusy, Cause::PageFaults];
+        copies.contains(&finding.cause) && finding.share >= LOST && finding.phase == Phase::Recurring
+    };
+    let gain =
+        |finding: &Finding| sure_gain(explanation, finding.fixes.first()?).filter(|gain| *gain >= least);
+    let mut found = explanation
+        .findings
+        .iter()
+        .filter(is_of_copies)
+        .filter_map(|finding| Some((finding, gain(finding)?)));
+    found.next().map(|(finding, share)| Named { share, ..Named::of(finding, explanation, true) })
 }
 
 /// `97 % of thread main's time: calls wait for the GPU without being asked to (run.py:3; device-scalar); the GPU loses nothing by it.`
@@ -282,7 +303,11 @@ impl Named {
             what: format!("{}{when}", about.brief),
             exposes: knows_costs && finding.exposes(),
             behind,
-            at: at(finding).map_or_else(|| visible(&finding.waiter.call).into_owned(), short),
+            at: match at(finding) {
+                // A setting is at no operator.
+                Some(place) if finding.cause != Cause::BlockingLaunch || place.line > 0 => short(place),
+                _ => visible(&finding.waiter.call).into_owned(),
+            },
             inner: below(finding),
             fixes: finding.fixes.iter().filter(gains).map(|fix| fix.id).take(FIXES).collect(),
             gain: match is_usual(finding.cause) {
@@ -337,11 +362,6 @@ fn unfound(explanation: &Explanation) -> impl Iterator<Item = Named> {
 fn unselected(explanation: &Explanation) -> impl Iterator<Item = Named> {
     let what = |cause: Cause| format!("{} (not selected)", About::of(cause).brief);
     explanation.unselected.iter().map(move |one| Named::plain(one.cause, one.cost_share, what(one.cause)))
-}
-
-/// Whether every program has some of it: what mends that, as a graph does, mends more than the one cause.
-fn is_usual(cause: Cause) -> bool {
-    matches!(cause, Cause::HostCode | Cause::OwnWork | Cause::LaunchLatency)
 }
 
 /// Gain of a fix, if it gains something for sure.

@@ -12,6 +12,9 @@ pub(crate) const SMALL: f64 = 0.01;
 /// Like [`SMALL`], but where all GPUs are busy: no more can be idle, and so only what holds them back.
 pub(super) const SMALL_OF_BUSY: f64 = 0.05;
 
+/// The part of a thread's time that is worth a line although the GPUs lose nothing by it: a choice.
+pub(super) const LOST: f64 = 0.25;
+
 pub(super) fn is_busy(gpu: &GpuAccount) -> bool {
     gpu.busy_ns * 100 >= gpu.working_ns() * BUSY
 }

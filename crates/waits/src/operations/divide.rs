@@ -437,7 +437,9 @@ impl<'a> OperationWaits<'a> {
             None => now.max(to - self.floor),
         };
         if now < starts {
-            self.pieces.push(Piece { from: now, to: starts, cause: rest, behind, room: false });
+            // Only of what another operation's end ended it is known that the device could have run it.
+            let room = room && behind.is_some();
+            self.pieces.push(Piece { from: now, to: starts, cause: rest, behind, room });
         }
         self.latency((starts, to));
     }

@@ -14,7 +14,7 @@ use serde::Serialize;
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 use trace::{ContextId, DeviceId, Ns, OpId, OpKind, StreamId, Trace};
-use waits::{Capacity, Grounds, OperationWaits, Piece, WHOLE};
+use waits::{Capacity, Engine, Grounds, OperationWaits, Piece, WHOLE};
 
 /// The waits of a stream's operations.
 #[derive(Clone, Debug, Serialize)]
@@ -90,6 +90,9 @@ impl Waiting {
             let Some(stream) = trace.ops.stream[op.index()].some() else { continue };
             sums[stream.index()].add(op, waits.start(op), window, &mut held);
         }
+        // What the program ordered costs time only where the engine that has most to do waits.
+        let most = busiest(trace, timeline);
+        held.retain(|held| held.cause != Cause::Dependency || engine(trace, held.op) == most);
         let grounds = waits.into_grounds();
         let streams = trace.streams.ids().zip(sums).filter(|(_, sums)| sums.ops > 0);
         let account = |(stream, sums)| (stream, of_stream(trace, timeline.device, &grounds, stream, sums));
@@ -187,6 +190,23 @@ fn common(one: &[(Ns, Ns)], other: &[(Ns, Ns)]) -> Vec<(Ns, Ns)> {
         common.extend(within.map(|(start, end)| (*start.max(from), *end.min(to))));
     }
     common
+}
+
+fn engine(trace: &Trace, op: OpId) -> Engine {
+    Engine::of(trace.ops.kind[op.index()], trace.ops.copy[op.index()])
+}
+
+/// The engine of a GPU that has most to do, each kernel counted as the part of the GPU that it uses.
+fn busiest(trace: &Trace, timeline: &Timeline<'_>) -> Engine {
+    let capacity = Capacity::of(trace, timeline.device);
+    let mut times = [(Engine::Compute, 0), (Engine::CopyIn, 0), (Engine::CopyOut, 0), (Engine::Other, 0)];
+    for op in timeline.ops().iter().copied() {
+        let share = capacity.as_ref().and_then(|capacity| capacity.share(trace, op)).unwrap_or(WHOLE);
+        let time = i128::from(trace.ops.end[op.index()] - trace.ops.start[op.index()]) * i128::from(share);
+        let own = engine(trace, op);
+        times.iter_mut().filter(|(engine, _)| *engine == own).for_each(|(_, all)| *all += time);
+    }
+    times.into_iter().max_by_key(|(_, time)| *time).map_or(Engine::Compute, |(engine, _)| engine)
 }
 
 /// When operations ran and left room.
