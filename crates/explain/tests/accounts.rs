@@ -65,6 +65,22 @@ fn main() {
         assert!(offers_graph("A cudaFree 30 80"), "near miss: half a hundredth of the time");
         Ok(())
     }));
+    tests.push(Trial::test("who_copies_in_small_pieces_is_offered_one_copy", || {
+        let offers = |bytes: u64, kernels: u32| {
+            let copies =
+                format!("repeat 200 20 20 A cudaMemcpyAsync 0 4 | copy HtoD pinned>device {bytes} 7 6 8");
+            let kernels = format!("repeat {kernels} 20 20 A cudaLaunchKernel 9 13 | kernel k 7 15 16");
+            let (trace, _) = timeline::parse(&format!("{copies}\n{kernels}"));
+            let explanation = explain_each(&trace, &Options::default()).0;
+            let fixes: BTreeSet<&str> =
+                explanation.findings.iter().flat_map(|finding| &finding.fixes).map(|fix| fix.id).collect();
+            (fixes.contains("batched-copies"), fixes.contains("graph"))
+        };
+        assert_eq!(offers(1_000, 10), (true, false), "positive");
+        assert_eq!(offers(1_000_000, 10), (false, true), "control: larger copies");
+        assert_eq!(offers(1_000, 200), (false, true), "near miss: as many kernels");
+        Ok(())
+    }));
     tests.push(Trial::test("every_cause_has_a_positive_case_a_control_and_a_near_miss", move || {
         every_cause_is_covered(&cases);
         Ok(())

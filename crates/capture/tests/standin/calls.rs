@@ -152,8 +152,8 @@ fn some_short_calls_have_a_stack() {
         let is_short = |stack: &&StackRow| stack.record.end - stack.record.start < 100_000;
         let short = process.stacks.iter().filter(is_short);
         let count = short.filter(|stack| stack.native.iter().any(is_there)).count();
-        // The budget is small, and the first stacks of a program take longest.
-        assert!((2..=20).contains(&count), "{count} of {}", process.calls.len());
+        // The budget is small, and the first stacks of a program take longest; pauses of a busy machine have stacks, too.
+        assert!(count >= 2, "{count} of {}", process.calls.len());
     });
     let off = Program::looking_up("calls", "often").with(spool::VAR_STACKS, "off").both();
     assert!(off.process().stacks.is_empty());

@@ -7,7 +7,7 @@
 //! A cuMemcpyDtoH 0 900 | arguments DtoH device>pageable 4 7   the arguments of a call without operations
 //! A cudaLaunchKernel 0 9 | launch k 7                  the kernel of a launch without operations; the stream if known
 //! migrate DtoH 65536 0 10 30                           unified memory that no call asked to move, on stream 0
-//! B cudaStreamSynchronize 0 900 | sync stream 7        the tracer's record of it; also `context`, `event`
+//! B cudaStreamSynchronize 0 900 | sync stream 7        the tracer's record of it; also `context`, `event`, `stream-wait-event`
 //! overhead A "Buffer Flush" 10 20                      `-` for no thread
 //! os A pthread_rwlock_wrlock 10 20
 //! library A cublasSnrm2_v2 10 20
@@ -349,7 +349,7 @@ impl Builder {
             return;
         }
         if let ["sync", kind, of @ ..] = words {
-            let kind = SyncKind::from_name(kind);
+            let kind = SyncKind::from_name(&kind.replace('-', " "));
             let stream = of.first().map(|number| self.stream(pid, device, number.parse().unwrap()));
             let (process, correlation) = (self.process(pid), self.correlation);
             let sync = Sync { kind, process, correlation, ..Sync::default() };

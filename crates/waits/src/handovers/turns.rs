@@ -104,3 +104,64 @@ fn turns_of(trace: &Trace, helper: &[CallId], asker: &[CallId]) -> (Vec<Turn>, u
     }
     (turns, disturbed)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use trace::{Api, Call, Range, Thread, Wait};
+
+    /// A thread that makes a call at 0, 100, 200 … ns, and one with two calls at `from` and `from + 20` behind each.
+    fn trace(from: Ns, name: &str) -> Trace {
+        let mut trace = Trace::default();
+        let [asker, helper] = [1, 2].map(|tid| trace.threads.push(Thread { tid, ..Thread::default() }));
+        let name = trace.strings.intern(name);
+        for start in (0..5).map(|turn| turn * 100) {
+            let mut call = |thread, start, end| {
+                trace.calls.push(Call { thread, start, end, api: Api::Runtime, ..Call::default() });
+            };
+            call(asker, start, start + 10);
+            call(helper, start + from, start + from + 10);
+            call(helper, start + from + 20, start + from + 30);
+            let (thread, kind) = (helper, RangeKind::Operator);
+            trace.ranges.push(Range {
+                thread,
+                kind,
+                name,
+                start: start + from,
+                end: start + from + 30,
+                ..Range::default()
+            });
+        }
+        trace
+    }
+
+    fn found(trace: &Trace) -> Vec<(u32, Ns, Ns, Ns)> {
+        let turns = turns(trace, &CallOrder::new(trace));
+        turns.iter().map(|turn| (turn.waiter.index() as u32, turn.start, turn.end, turn.at)).collect()
+    }
+
+    #[test]
+    fn threads_that_act_in_turns_wait_for_each_other() {
+        let found = found(&trace(30, "autograd::engine::evaluate_function: MmBackward0"));
+        assert_eq!(found[..3], [(1, 10, 30, 10), (0, 30, 100, 60), (1, 60, 130, 110)]);
+        assert_eq!(found.len(), 9, "nobody goes on after the last turn");
+    }
+
+    #[test]
+    fn threads_that_compute_no_gradients_act_as_they_like() {
+        assert_eq!(found(&trace(30, "aten::mm")), []);
+    }
+
+    /// The helper's second call begins within the other thread's next one.
+    #[test]
+    fn calls_at_the_same_time_are_no_turns() {
+        assert_eq!(found(&trace(85, "autograd::engine::evaluate_function: MmBackward0")), []);
+    }
+
+    #[test]
+    fn recorded_waits_say_more() {
+        let mut trace = trace(30, "autograd::engine::evaluate_function: MmBackward0");
+        trace.waits.push(Wait::default());
+        assert_eq!(found(&trace), []);
+    }
+}
