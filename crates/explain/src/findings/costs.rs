@@ -7,6 +7,7 @@ use crate::facts::Facts;
 use crate::facts::call_tree::{TreeRow, inner};
 use crate::facts::marks::Mark;
 use crate::facts::places::place_of_stack;
+use crate::findings::handles;
 use crate::findings::links::may_be_of_calls;
 use crate::result::finding::{ChainLink, Phase};
 use crate::result::framework::Frameworks;
@@ -147,7 +148,8 @@ impl<'a> Roots<'a> {
         }
         let waiter = waiters.first().map_or(ThreadId::NONE, |(thread, _)| *thread);
         let called = if chained.is_held { "" } else { call };
-        let mut fixes = of_memory(&fixes, call);
+        let stacks = rows.iter().filter_map(|row| stack(row.root.culprit));
+        let mut fixes = handles::fixes(self.facts.trace, stacks, of_memory(&fixes, call));
         fixes.retain(|fix| *fix != FOREACH || mark.is_some_and(Mark::is_of_one_tensor));
         fixes.retain(|fix| *fix != GRAPH || call.is_empty() || fits_in_graph(call));
         // What copies piece by piece copies them together first.

@@ -4,6 +4,7 @@ pub(crate) mod costs;
 pub(crate) mod errors;
 pub(crate) mod failed;
 pub(crate) mod fold;
+mod handles;
 pub(crate) mod links;
 pub(crate) mod ranks;
 pub(crate) mod scope;
@@ -158,6 +159,7 @@ fn finding(facts: &Facts<'_>, frameworks: &Frameworks<'_>, places: &Places, fold
     let share = group.lost as f64 / span.saturating_add(beyond).max(1) as f64;
     let stack = |stretch: Stretch| Some(facts.trace.calls.stack[stretch.call()?.index()]);
     let statement = About::of(key.cause).state(|| Grounds::new(facts, key, group));
+    let fixes = of_memory(&statement.fixes, facts.trace.text(key.holder.unwrap_or(key.waiter).name()));
     Finding {
         id: String::new(),
         cause: key.cause,
@@ -191,7 +193,7 @@ fn finding(facts: &Facts<'_>, frameworks: &Frameworks<'_>, places: &Places, fold
             .map(|(lost, stretch)| Example { start_ns: stretch.start(facts.trace), duration_ns: *lost })
             .collect(),
         framework: frameworks.of(waiting.iter().copied().chain(in_calls(&group.holders)).filter_map(stack)),
-        fixes: of_memory(&statement.fixes, facts.trace.text(key.holder.unwrap_or(key.waiter).name())),
+        fixes: handles::fixes(facts.trace, waiting.iter().copied().filter_map(stack), fixes),
     }
 }
 

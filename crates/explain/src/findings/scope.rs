@@ -4,6 +4,7 @@ use crate::facts::Facts;
 use crate::result::refusal::Refusal;
 use crate::steps::{self, Found, FoundStep};
 use trace::{Ns, Selection, Trace};
+use waits::Class;
 
 /// The time to account for.
 pub(crate) struct Scope {
@@ -24,7 +25,7 @@ impl Scope {
         let all = Scope::selected(facts, selection);
         let whole = selection.from.is_none() && selection.to.is_none() && selection.range.is_none();
         let is_known = whole && Refusal::of(facts.trace).is_none();
-        let Some(found) = is_known.then(|| steady(facts.trace, all.steps.as_ref())).flatten() else {
+        let Some(found) = is_known.then(|| steady(facts, all.steps.as_ref())).flatten() else {
             let started = before_the_gpu(facts.trace).filter(|_| is_known);
             return Scope { started, ..all };
         };
@@ -58,7 +59,8 @@ fn asked(selection: &Selection) -> (Ns, Ns) {
     (selection.from.unwrap_or(Ns::MIN), selection.to.unwrap_or(Ns::MAX))
 }
 
-fn steady(trace: &Trace, steps: Option<&Found>) -> Option<(Ns, Ns)> {
+fn steady(facts: &Facts<'_>, steps: Option<&Found>) -> Option<(Ns, Ns)> {
+    let trace = facts.trace;
     let (start, _) = trace.span()?;
     let end = trace.ops.end.iter().copied().max()?;
     let steady = steps.and_then(|steps| of_steps(steps, end));
@@ -66,7 +68,12 @@ fn steady(trace: &Trace, steps: Option<&Found>) -> Option<(Ns, Ns)> {
         let mut times = trace.ops.start.iter().zip(&trace.ops.end);
         times.any(|(start, end)| start < to && from < end)
     };
-    steady.filter(has_work).or_else(|| after_start_up(trace, (start, end)))
+    steady.filter(has_work).or_else(|| {
+        let paused = after_start_up(trace, (start, end));
+        let loads = facts.calls_where(|call| facts.class(call) == Class::Load);
+        let loaded: Vec<Ns> = loads.into_iter().map(|call| facts.end(call)).collect();
+        after_loads(trace, &loaded, (start, end)).into_iter().chain(paused).max()
+    })
 }
 
 /// The time from the first step to the end of the last one, if steps are at least half of the time from there on.
@@ -126,6 +133,20 @@ fn after_start_up(trace: &Trace, (start, end): (Ns, Ns)) -> Option<(Ns, Ns)> {
     until.map(|gap| (gap.1, end))
 }
 
+/// Fewest kernels that are loaded while a program starts: a choice.
+const LOADS: usize = 16;
+
+/// The time after the last kernel was loaded, if GPUs hardly work before that: a compiler builds what the first rounds need, one kernel after
+/// the other. `loaded`: the moments at which kernels had been loaded, ns.
+fn after_loads(trace: &Trace, loaded: &[Ns], (start, end): (Ns, Ns)) -> Option<(Ns, Ns)> {
+    let last = loaded.iter().copied().max().filter(|_| loaded.len() >= LOADS)?;
+    let gaps = gaps(trace, start);
+    let later = gaps.partition_point(|gap| gap.1 <= last);
+    let idle: Ns = gaps[..later].iter().map(length).sum();
+    let is_start = last - start >= SHORTEST && end - last >= (end - start) / REST;
+    (is_start && gaps.len() - later >= REPEATED && idle >= (last - start) / 100 * IDLE).then_some((last, end))
+}
+
 /// The times from `start` on in which no GPU works, in order.
 fn gaps(trace: &Trace, start: Ns) -> Vec<(Ns, Ns)> {
     let mut ops: Vec<(Ns, Ns)> = trace.ops.start.iter().copied().zip(trace.ops.end.iter().copied()).collect();
@@ -162,6 +183,19 @@ mod tests {
             last = now;
         }
         after_start_up(&trace, (0, last)).map(|(from, _)| from / MS)
+    }
+
+    #[test]
+    fn what_is_loaded_while_a_gpu_hardly_works_is_start_up() {
+        let mut trace = Trace::default();
+        for at in 0..400 {
+            trace.ops.push(Op { start: at * 10 * MS, end: at * 10 * MS + MS, ..Op::default() });
+        }
+        let steady = |loaded: &[Ns]| after_loads(&trace, loaded, (0, 4_000 * MS)).map(|(from, _)| from / MS);
+        let loads = |count: Ns, every: Ns| (1..=count).map(|at| at * every * MS).collect::<Vec<Ns>>();
+        assert_eq!(steady(&loads(20, 50)), Some(1_000));
+        assert_eq!(steady(&loads(15, 50)), None, "control: few");
+        assert_eq!(steady(&loads(20, 190)), None, "near miss: until nearly the end");
     }
 
     fn with(start: &[Ns], rest: impl IntoIterator<Item = Ns>) -> Vec<Ns> {

@@ -5,7 +5,7 @@ use crate::analysis::parts::{Fact, Parts, Reason};
 use crate::facts::Facts;
 use crate::result::sentence::sentence;
 use crate::rules::about::{About, Bound, Family, Nature, State, Statement};
-use crate::rules::fixes::{PARALLEL_PINNING, PINNED_KEPT, POOL_ALLOCATOR};
+use crate::rules::fixes::{KEPT_OBJECT, PARALLEL_PINNING, PINNED_KEPT, POOL_ALLOCATOR};
 use crate::{Cause, Confidence, Evidence};
 use trace::{CallId, Ns};
 use waits::Class;
@@ -17,7 +17,7 @@ pub(super) static ABOUT: About = About {
     family: Family::Setup,
     nature: Nature::Lost,
     evidence: &[Evidence::Timing],
-    fixes: &[POOL_ALLOCATOR, PINNED_KEPT, PARALLEL_PINNING],
+    fixes: &[POOL_ALLOCATOR, PINNED_KEPT, PARALLEL_PINNING, KEPT_OBJECT],
     state: State::Rule(state),
 };
 

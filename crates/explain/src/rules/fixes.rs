@@ -95,6 +95,14 @@ pub(crate) const GRAPH: Fix = Fix {
     at: At::Launches,
     forms: forms::GRAPH,
 };
+pub(crate) const KEPT_OBJECT: Fix = Fix {
+    id: "kept-object",
+    text: "make the object, handle or plan once and keep it; a graph that changes takes new parameters (cudaGraphExecUpdate)",
+    safety: "safe if nobody else uses the object at the same time",
+    change: None,
+    at: At::Waiter,
+    forms: forms![Cuda: "kept-object.cuda.cu"],
+};
 pub(crate) const BATCHED_COPIES: Fix = Fix {
     id: "batched-copies",
     text: "copy small pieces together: through one buffer, as rows of a matrix (cudaMemcpy2DAsync), or in a batch (cudaMemcpyBatchAsync)",

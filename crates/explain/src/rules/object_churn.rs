@@ -5,18 +5,9 @@ use crate::analysis::parts::{Fact, Parts, Reason};
 use crate::facts::Facts;
 use crate::result::sentence::sentence;
 use crate::rules::about::{About, Bound, Family, Nature, State, Statement};
-use crate::rules::forms::forms;
-use crate::{At, Cause, Confidence, Evidence, Fix, Piece, Sentence};
+use crate::rules::fixes::KEPT_OBJECT;
+use crate::{Cause, Confidence, Evidence, Piece, Sentence};
 use trace::CallId;
-
-const KEPT_OBJECT: Fix = Fix {
-    id: "kept-object",
-    text: "make the object once and keep it; a graph that changes takes new parameters (cudaGraphExecUpdate)",
-    safety: "safe if nobody else uses the object at the same time",
-    change: None,
-    at: At::Waiter,
-    forms: forms![Cuda: "kept-object.cuda.cu"],
-};
 
 pub(super) static ABOUT: About = About {
     meaning: "streams, events or graphs are made and destroyed again and again",
