@@ -66,7 +66,29 @@ impl Trace {
         self.keep(selection, &selected)
     }
 
+    /// Like [`Trace::cut`], but leaves the trace as it is; takes the memory of the part alone.
+    pub fn copy(&self, selection: &Selection) -> Trace {
+        let mut part = self.kept(&self.staying(selection, &selection.of(self)));
+        part.prune_part(selection);
+        part
+    }
+
     fn keep(mut self, selection: &Selection, selected: &Selected) -> (Trace, Renumbered) {
+        let numbers = self.retain(&self.staying(selection, selected));
+        self.prune_part(selection);
+        (self, numbers)
+    }
+
+    /// Removes what only the rest of the trace had, if this is a part of one.
+    fn prune_part(&mut self, selection: &Selection) {
+        if *selection != Selection::default() {
+            self.prune();
+            self.meta.set_part();
+        }
+    }
+
+    /// The rows that stay.
+    fn staying(&self, selection: &Selection, selected: &Selected) -> Marks {
         let mut calls: Vec<bool> = (0..self.calls.len())
             .map(|at| {
                 selected.time(self.calls.start[at], self.calls.end[at])
@@ -100,7 +122,7 @@ impl Trace {
             .collect();
         let arguments: Vec<bool> =
             self.arguments.call.iter().map(|call| call.is_some() && calls[*call]).collect();
-        let stay = Marks {
+        Marks {
             calls: Some(calls),
             arguments: Some(arguments),
             ops: Some(ops),
@@ -108,13 +130,7 @@ impl Trace {
             waits: Some(waits),
             ranges: Some(ranges),
             ..self.around(selected)
-        };
-        let numbers = self.retain(&stay);
-        if *selection != Selection::default() {
-            self.prune();
-            self.meta.set_part();
         }
-        (self, numbers)
     }
 
     /// Which waits stay beside these calls.
@@ -268,6 +284,18 @@ mod tests {
             (op.bytes, op.call.some().map_or(-1, |call| trace.calls.row(call).start))
         };
         trace.ops.ids().map(row).collect()
+    }
+
+    #[test]
+    fn a_copy_of_a_part_is_the_part() {
+        let trace = trace();
+        for (from, to) in [(None, None), (Some(100), Some(260)), (Some(900), None)] {
+            let selection = Selection { from, to, ..Selection::default() };
+            let (copy, cut) = (trace.copy(&selection), trace.clone().cut(&selection));
+            assert_eq!((&copy.calls, &copy.ops, &copy.ranges), (&cut.calls, &cut.ops, &cut.ranges));
+            assert_eq!((&copy.threads, &copy.stacks, &copy.frames), (&cut.threads, &cut.stacks, &cut.frames));
+            assert_eq!(copy.meta.is_part(), cut.meta.is_part());
+        }
     }
 
     #[test]

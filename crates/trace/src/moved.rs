@@ -38,6 +38,22 @@ macro_rules! per_table {
                 Renumbered(numbers)
             }
 
+            /// A trace of the rows that are marked, and of the others in tables without marks; like [`Trace::retain`], but without a copy
+            /// of what goes.
+            pub(crate) fn kept(&self, stay: &Marks) -> Trace {
+                let numbers = stay.map(|stay| stay.as_ref().map_or(Rows::Same, |stay| Rows::among(stay)));
+                let to = Moved { rows: &numbers, texts: None, shift: 0 };
+                let mut kept = Trace { meta: self.meta.clone(), strings: self.strings.clone(), ..Trace::default() };
+                $(
+                    kept.$field = match &stay.$field {
+                        Some(stay) => self.$field.kept(stay),
+                        None => self.$field.clone(),
+                    };
+                    kept.$field.moved(&to);
+                )*
+                kept
+            }
+
             /// Gives `each` the table, the column, the target and the row numbers of each column that refers to rows.
             #[cfg(test)]
             pub(crate) fn references(

@@ -71,6 +71,16 @@ macro_rules! table {
                 })+
             }
 
+            /// The rows whose `keep` is true.
+            pub(crate) fn kept(&self, keep: &[bool]) -> $columns {
+                let mut rows = $columns::default();
+                $({
+                    let kept = self.$column.iter().zip(keep).filter(|(_, keep)| **keep);
+                    rows.$column.extend(kept.map(|(cell, _)| *cell));
+                })+
+                rows
+            }
+
             /// Appends the rows of a table of another trace, as they are in this one.
             pub(crate) fn append_moved(&mut self, rows: &$columns, to: &$crate::moved::Moved<'_>) {
                 $({

@@ -16,8 +16,8 @@ const REMOVED: usize = 8;
 /// Rows of the part of a trace that stands for all of it where all would take too long: a few steps of most programs, a third of a second.
 const PART: usize = 60_000;
 
-/// Most rows of a trace of which a part is taken, which copies it: a fifth of a second. A choice.
-const MOST: usize = 4_000_000;
+/// Most rows of a trace of which a part is taken: to find it takes a tenth of a second for each million. A choice.
+const MOST: usize = 5_000_000;
 
 /// Whether a trace is small enough for its findings to rank by removal.
 pub fn is_ranked(trace: &Trace) -> bool {
@@ -61,7 +61,7 @@ fn predict(trace: &Trace, explanation: &mut Explanation, losses: &[Loss]) {
 fn predict_by_part(trace: &Trace, explanation: &mut Explanation) {
     let wanted = emptying(explanation);
     let Some(selection) = middle(trace, explanation).filter(|_| !wanted.is_empty()) else { return };
-    let part = trace.clone().cut(&selection);
+    let part = trace.copy(&selection);
     let options = Options { min_wait_ns: explanation.min_wait_ns, ..Options::default() };
     let (mut of_part, losses) = explain::explain_each(&part, &options);
     if !is_quick(&part, REMOVED) {
