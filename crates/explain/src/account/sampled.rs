@@ -77,8 +77,8 @@ impl Costs {
         (count >= FEW).then(|| self.place(spot))
     }
 
-    /// The places of calls of a function whose stacks were recorded, and of samples in them, most first, with the tree below the first; none if the samples are few: a sample near
-    /// a call of microseconds may be beside it.
+    /// The places of samples in calls of a function, most first, with the tree below the first; where samples are few, those of calls whose
+    /// stacks were recorded; none if these are few, too: a sample near a call of microseconds may be beside it.
     pub fn places_in_calls(&self, facts: &Facts<'_>, threads: &[ThreadId], name: Sym) -> Sampled {
         let (mut counts, mut stacks) = (Vec::new(), Vec::new());
         for seen in threads.iter().flat_map(|thread| self.sites.in_calls(facts, *thread, name, self.window)) {
@@ -87,7 +87,10 @@ impl Costs {
                 stacks.push((spot, seen.stack));
             }
         }
-        for stack in threads.iter().flat_map(|thread| self.stacks_of_calls(facts, *thread, name)) {
+        // The stacks of calls that were slow or came after a pause are no sample of all: they count where nothing else does.
+        let few = stacks.len() < FEW;
+        let recorded = threads.iter().filter(|_| few);
+        for stack in recorded.flat_map(|thread| self.stacks_of_calls(facts, *thread, name)) {
             if let Some(spot) = self.sites.of_stack(stack) {
                 add_to(&mut counts, spot, 1u64);
                 stacks.push((spot, stack));
