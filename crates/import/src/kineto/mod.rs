@@ -79,7 +79,8 @@ fn import_in_blocks(
     };
     let mut supply = Supply::new(text, block_size);
     let mut header = Header::default();
-    let head = supply.view(RECOGNIZED).to_vec();
+    let view = supply.view(RECOGNIZED);
+    let head = view[..view.len().min(RECOGNIZED)].to_vec();
     let before = read_header(&mut supply, &mut header)?;
     if header.is_export {
         return Err(own_export());
@@ -138,7 +139,7 @@ fn read_header(supply: &mut Supply<'_>, header: &mut Header) -> Result<usize, Pr
                 supply.advance(before);
                 return Ok(before);
             }
-            Ok(Top::End) => return Err(refusal::json(view, false)),
+            Ok(Top::End) => return Err(refusal::json(&view[..view.len().min(RECOGNIZED)], false)),
             Err(Stop::End) if !whole => size *= 2,
             Err(Stop::End) => {
                 let reason = "the text ends before any trace event";
