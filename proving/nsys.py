@@ -143,7 +143,7 @@ ENUMS = {
         "3 Read OSRT Read from File Action", "4 Write OSRT Write to File Action", "6 Metadata OSRT Metadata File Action"],
 }
 
-# Runtime calls are recorded with the version that introduced them; 3.2 where none is said.
+# Versions of CUDA that introduced runtime calls, with which their recorded names end; calls that are not here have 3.2.
 SINCE = {"cudaLaunchKernel": 7000, "cudaMallocManaged": 6000, "cudaStreamCreateWithFlags": 5000, "cudaMallocAsync": 11020,
          "cudaFreeAsync": 11020, "cudaStreamBeginCapture": 10000, "cudaStreamEndCapture": 10000, "cudaGraphInstantiate": 12000,
          "cudaGraphLaunch": 10000, "cudaGraphExecDestroy": 10000, "cudaGraphDestroy": 10000, "cudaLaunchHostFunc": 10000}
