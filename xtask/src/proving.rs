@@ -47,6 +47,9 @@ fn try_tool(root: &Path, options: &Options) -> Result<(), String> {
     let classes = case::Classes::read(&ground.join("classes.toml"))?;
     let tool = Tool::read(&ground.join(format!("tools/{}.toml", options.tool)), &classes)?;
     let cases = case::all(&ground, &classes)?;
+    if let Some(stray) = options.cases.iter().find(|name| cases.iter().all(|case| case.name != **name)) {
+        return Err(format!("proving: no case `{stray}`: the folders of proving/ are their names"));
+    }
     let program = match (&options.program, &options.answers, options.tool.as_str()) {
         (Some(program), ..) => program.clone(),
         (None, None, "holdup") => built(root)?,

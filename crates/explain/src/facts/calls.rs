@@ -68,8 +68,14 @@ impl Facts<'_> {
     pub fn orders(&self, call: CallId) -> Option<CallId> {
         let own = &self.calls_by_thread()[self.thread(call).index()];
         let at = own.partition_point(|other| self.start(*other) < self.start(call));
-        let is_wait =
-            |call: &CallId| self.trace.text(self.trace.calls.name[call.index()]).contains("StreamWaitEvent");
+        let names = self.habits.event_waits.get_or_init(|| {
+            let all = self.trace.strings.iter();
+            all.filter(|(_, text)| text.contains("StreamWaitEvent")).map(|(name, _)| name).collect()
+        });
+        if names.is_empty() {
+            return None;
+        }
+        let is_wait = |call: &CallId| names.contains(&self.trace.calls.name[call.index()]);
         own[..at].iter().rev().take(ORDERED).copied().find(is_wait)
     }
 

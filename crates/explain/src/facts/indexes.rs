@@ -125,6 +125,8 @@ pub(super) struct Habits {
     pub runs_python: OnceLock<bool>,
     /// Whether the stacks of short calls are a sample.
     pub samples_stacks: OnceLock<bool>,
+    /// The names of functions that make a stream wait for an event.
+    pub event_waits: OnceLock<FxHashSet<Sym>>,
     /// The function that copies in pieces.
     pub pieces: OnceLock<Option<Sym>>,
     pub blocking: OnceLock<FxHashSet<ProcessId>>,
