@@ -52,6 +52,7 @@ ABOUT = {
     "ThreadAccount": "Where a thread's time went",
     "Steady": "What the accounts are of: what a program repeats",
     "StartUp": "What a program does before it repeats anything",
+    "Ending": "What a program does after the GPUs' last work",
     "Tree": "A function in a tree of calls",
     "WaitPart": "A part of the time in which operations waited",
     "StreamAccount": "What the operations of a stream waited for",

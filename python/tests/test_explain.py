@@ -53,7 +53,7 @@ def test_a_selection_selects_and_its_tables_are_of_it(examples):
     ("arguments", "said"),
     [
         (("nowhere.holdup",), "nowhere.holdup: No such file or directory"),
-        ((__file__,), "not a trace that holdup reads"),
+        ((__file__,), "a program, not a trace"),
     ],
 )
 def test_bad_input_is_one_line(arguments, said):

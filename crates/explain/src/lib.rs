@@ -50,7 +50,7 @@ mod steps;
 
 pub use account::{
     AccountPart, Accounts, Behind as StreamBehind, Busy, GpuAccount, HeldBack, Idle, IdlePart, IdleReason,
-    OneStep, Rank, Ranks, SlowStep, Spent, StartUp, Steady, StepTime, Steps, StreamAccount, ThreadAccount,
+    Margin, OneStep, Rank, Ranks, SlowStep, Spent, Steady, StepTime, Steps, StreamAccount, ThreadAccount,
     WaitPart, collectives,
 };
 pub use facts::call_tree::TreeRow;

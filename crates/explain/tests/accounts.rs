@@ -222,6 +222,10 @@ fn listing(accounts: &Accounts) -> String {
         writeln!(out, "start-up: {} of {}", start_up.duration_ns / 1000, start_up.program_ns / 1000).unwrap();
         start_up.thread.iter().for_each(|thread| parts(&mut out, &thread.parts));
     }
+    if let Some(ending) = &accounts.ending {
+        writeln!(out, "ending: {} of {}", ending.duration_ns / 1000, ending.program_ns / 1000).unwrap();
+        ending.thread.iter().for_each(|thread| parts(&mut out, &thread.parts));
+    }
     if let Some(steady) = &accounts.steady {
         writeln!(out, "steady: {} to {}", steady.start_ns / 1000, steady.end_ns / 1000).unwrap();
     }

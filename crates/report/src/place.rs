@@ -10,6 +10,18 @@ const PLACE: usize = 40;
 
 /// `serve.py:17`, or the function without a line. Of PyTorch's `enumerate(DataLoader)#Iterator.__next__`, which is long, the latter.
 pub(crate) fn short(place: &Place) -> String {
+    within(place, PLACE)
+}
+
+/// Longest place where there is room for all of it, columns.
+const WIDE: usize = 72;
+
+/// Like [`short`], with longer names.
+pub(crate) fn wide(place: &Place) -> String {
+    within(place, WIDE)
+}
+
+fn within(place: &Place, columns: usize) -> String {
     let text = match (place.file.rsplit('/').next().unwrap_or(""), place.line) {
         ("", _) if place.function.len() > PLACE => {
             place.function.rsplit(")#").next().unwrap_or_default().to_owned()
@@ -18,7 +30,7 @@ pub(crate) fn short(place: &Place) -> String {
         (file, 0) => format!("{} {file}", place.function),
         (file, line) => format!("{file}:{line}"),
     };
-    visible(&elide(&text, PLACE)).into_owned()
+    visible(&elide(&text, columns)).into_owned()
 }
 
 /// Longest name of a function below a place, columns.

@@ -99,6 +99,9 @@ pub(crate) fn blocks(accounts: &Accounts, has_room: bool) -> Vec<Block> {
 fn communication(gpu: &GpuAccount, accounts: &Accounts) -> Option<String> {
     let unknown = match gpu.collective_wait_ns {
         Some(_) => "",
+        None if gpu.idle.iter().any(|part| part.cause == Cause::CollectiveWait) => {
+            " One rank shows the waiting for others only as far as it varies."
+        }
         None if accounts.gpus.len() == 1 => " Waiting for other ranks is not visible from one rank.",
         None => {
             " Waiting for other ranks is not visible: the collectives in this trace do not fit each other."

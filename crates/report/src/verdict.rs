@@ -2,11 +2,11 @@
 
 mod costs;
 mod lacking;
-mod start_up;
+mod margins;
 mod threshold;
 
 pub(crate) use costs::knows_costs;
-pub(crate) use start_up::longest as longest_of_start_up;
+pub(crate) use margins::longest as longest_of_start_up;
 pub(crate) use threshold::{SMALL, least};
 
 use crate::layout::{shorten, wrap};
@@ -64,10 +64,8 @@ fn in_columns(explanation: &Explanation, columns: usize) -> Vec<VerdictLine> {
             VerdictLine { text, finding: None }
         })),
     }
-    if let Some(start_up) = explanation.accounts.start_up.as_ref().filter(|one| start_up::is_worth(one)) {
-        let at = if start_up::is_first(explanation) { 0 } else { lines.len() };
-        let text = start_up::sentence(explanation, start_up, at == 0);
-        let finding = longest_of_start_up(explanation).map(|longest| longest.id.clone());
+    for margins::Sentence { text, finding, is_first } in margins::sentences(explanation) {
+        let at = if is_first { 0 } else { lines.len() };
         lines.insert(at, VerdictLine { text, finding });
     }
     lines

@@ -23,6 +23,8 @@ def all_gather(late):
 for step in range(34):
     late = {layer: trace.random.uniform(9000, 26000) for layer in range(LAYERS) if trace.random.random() < 0.2}
     main.spend(160).to_device(65536, pinned=True, blocking=False)
+    # Before a forward pass, FSDP's stream for all-gathers waits for the computation of the step before.
+    main.wait(gather, main.record(compute))
     parameters = all_gather(late.get(0, 0))
     for layer in range(LAYERS):
         main.wait(compute, parameters)

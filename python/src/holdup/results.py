@@ -232,6 +232,18 @@ class StartUp:
 
 
 @dataclass(frozen=True)
+class Ending:
+    """What a program does after the GPUs' last work."""
+
+    duration_ns: int
+    """Its time, ns."""
+    program_ns: int
+    """The time of the whole program, ns."""
+    thread: dict[str, Any] | None
+    """What the thread that made the first call did meanwhile, as in `threads`."""
+
+
+@dataclass(frozen=True)
 class BusyTime:
     """busy_ns by what the GPU did."""
 
@@ -428,6 +440,8 @@ class Accounts:
     """
     start_up: StartUp | None
     """What the program does before it repeats anything; null if no start-up stands out."""
+    ending: Ending | None
+    """What the program does after the GPUs' last work; null if that does not stand out."""
     gpus: tuple[GpuAccount, ...]
     """The GPUs with operations."""
     threads: tuple[ThreadAccount, ...]

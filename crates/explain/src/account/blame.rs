@@ -40,10 +40,8 @@ impl Blame<'_> {
             charges.charge(path.as_ref(), root, start, ns);
         };
         if self.is_migration(gap.next) && gap.last.is_some() {
-            let touching = self.only_thread(gap.next).map(Path::of);
             let root = Root::new(Cause::PageMigration, Culprit::Device(device)).selected(is_selected);
-            charges.charge(touching.as_ref(), root, gap.start, gap.length());
-            return;
+            return self.migration(charges, root, gap);
         }
         let is_off = || self.facts.trace.meta.pauses().any(|(off, on)| off < gap.end && gap.start < on);
         if call.is_none() || !self.facts.one_clock() || is_off() {
@@ -61,6 +59,27 @@ impl Blame<'_> {
         }
     }
 
+    /// Charges a gap that ended when a page migrated: to what the thread did that must have touched it, if that was no call.
+    fn migration(&self, charges: &mut Charges, root: Root, gap: &Gap) {
+        let Some(touching) = self.only_thread(gap.next).map(Path::of) else {
+            charges.charge(None, root, gap.start, gap.length());
+            return;
+        };
+        self.activity.walk(touching.thread, gap.start, gap.end, |segment| {
+            let site = || Culprit::Site(self.sites.of(self.outside, touching.thread, &segment));
+            let is_outside = matches!(segment.doing, Doing::Outside(_));
+            let culprit = if is_outside { site() } else { root.culprit };
+            let root = Root { culprit, ..root };
+            let row = charges.charge(Some(&touching), root, segment.start, segment.length());
+            let seen = self.sites.samples(touching.thread, segment.start, segment.end);
+            for seen in seen.iter().filter(|seen| is_outside && !seen.asleep) {
+                if let (Some(row), Some(spot)) = (row, seen.spot) {
+                    charges.see(row, spot, seen.weight);
+                }
+            }
+        });
+    }
+
     /// The thread of an operation's process that makes calls, if it is the only one.
     fn only_thread(&self, op: OpId) -> Option<ThreadId> {
         let trace = self.facts.trace;
@@ -72,7 +91,7 @@ impl Blame<'_> {
     }
 
     /// Whether an operation moves unified memory that somebody touched: no call asked for it.
-    fn is_migration(&self, op: OpId) -> bool {
+    pub fn is_migration(&self, op: OpId) -> bool {
         let (ops, at) = (&self.facts.trace.ops, op.index());
         let is_unified =
             matches!(ops.copy[at], CopyKind::UnifiedHtoD | CopyKind::UnifiedDtoH | CopyKind::UnifiedDtoD);
@@ -126,7 +145,7 @@ impl Blame<'_> {
         charges.charge(Some(path), no_cpu, segment.start, ready);
         let row = charges.charge(Some(path), root, segment.start + ready, segment.length() - ready);
         if let (Some(row), Doing::Working(call)) = (row, segment.doing) {
-            charges.count_call(row, call);
+            charges.count_call(row, call, segment.length() - ready);
         }
     }
 
@@ -183,9 +202,12 @@ impl Blame<'_> {
         Root::new(part.cause, Culprit::Part(part.key)).selected(path.selects(|| part.is_selected))
     }
 
-    /// The root of a wait for which nobody else is to blame; `stack` is where the holder was.
+    /// The root of a wait for which nobody else is to blame; `stack` is where the holder was. Where nobody knows who ended the wait,
+    /// the waiter's own place tells most.
     fn wait(&self, path: &Path<'_>, wait: WaitId, stack: StackId) -> Root {
         let (trace, at) = (self.facts.trace, wait.index());
+        let is_known = trace.waits.holder[at].is_some() || trace.waits.releaser[at].is_some();
+        let stack = if is_known { stack } else { trace.waits.stack[at] };
         let spot = stack.some().and_then(|stack| self.sites.of_stack(stack));
         let lock = Culprit::Lock(trace.process_of_thread(path.thread), trace.waits.lock[at], spot);
         let of_program = |cause| {

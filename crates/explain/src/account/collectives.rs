@@ -5,6 +5,7 @@
 //! and none of their members. If ends do not agree all along two streams, the streams do not exchange data with each other.
 
 use crate::facts::Facts;
+use rustc_hash::FxHashMap;
 use trace::{DeviceId, Ns, OpId, Trace};
 use waits::collective;
 
@@ -67,16 +68,22 @@ pub(super) struct Waiting {
     pub kernel: Kernel,
     /// When the last rank began: until then the kernel waits, ns.
     pub until: Ns,
-    /// The last rank's kernel.
-    pub late: Kernel,
+    /// The last rank; `None` if it is not in the trace.
+    pub last: Option<LastRank>,
+}
+
+/// The last rank of a collective.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) struct LastRank {
+    pub kernel: Kernel,
     /// A row of [`Collectives::all`].
     pub collective: usize,
 }
 
-/// The collectives of a trace whose ranks are all in it.
+/// The collectives of a trace.
 #[derive(Default)]
 pub(super) struct Collectives {
-    /// By end.
+    /// The ones whose ranks are all in it, by end.
     pub all: Vec<Collective>,
     /// The kernels that wait, by the start of the last rank.
     pub waiting: Vec<Waiting>,
@@ -88,8 +95,12 @@ impl Collectives {
         if !facts.one_clock() {
             return Collectives::default();
         }
-        let all = all(facts.trace);
+        let streams = streams(facts.trace);
+        let all = all(&streams);
         let mut waiting: Vec<Waiting> = all.iter().enumerate().flat_map(waiting).collect();
+        if all.is_empty() {
+            waiting.extend(streams.iter().flat_map(|kernels| of_one_rank(facts.trace, kernels)));
+        }
         waiting.sort_by_key(|waiting| (waiting.until, waiting.kernel.op));
         Collectives { all, waiting }
     }
@@ -101,10 +112,9 @@ impl Collectives {
 }
 
 /// The collectives of a trace, by end.
-fn all(trace: &Trace) -> Vec<Collective> {
-    let streams = streams(trace);
+fn all(streams: &[Vec<Kernel>]) -> Vec<Collective> {
     let mut all: Vec<Collective> =
-        groups(&streams).iter().flat_map(|group| together(&streams, group)).collect();
+        groups(streams).iter().flat_map(|group| together(streams, group)).collect();
     all.sort_by_key(|collective| (collective.end(), collective.last().op));
     all
 }
@@ -112,15 +122,41 @@ fn all(trace: &Trace) -> Vec<Collective> {
 /// The kernels of each collective of a trace whose ranks are all in it, by start. The clocks of its GPUs must agree.
 pub fn collectives(trace: &Trace) -> Vec<Vec<OpId>> {
     let ops = |collective: Collective| collective.kernels.iter().map(|kernel| kernel.op).collect();
-    all(trace).into_iter().map(ops).collect()
+    all(&streams(trace)).into_iter().map(ops).collect()
 }
 
 /// The kernels of a collective that wait for its last rank.
 fn waiting((at, collective): (usize, &Collective)) -> impl Iterator<Item = Waiting> {
     let late = collective.last();
     let waits = move |kernel: &&Kernel| late.start - kernel.start > TOGETHER;
-    let of = move |kernel: &Kernel| Waiting { kernel: *kernel, until: late.start, late, collective: at };
+    let last = Some(LastRank { kernel: late, collective: at });
+    let of = move |kernel: &Kernel| Waiting { kernel: *kernel, until: late.start, last };
     collective.kernels.iter().filter(waits).map(of)
+}
+
+/// Fewest kernels that do the same by which the time is known that the exchange takes, the part of them that takes no longer, one in this
+/// many, and the factor by which one that waited is longer: others that run beside it take a part of the GPU and of the links. Choices.
+const ALIKE: usize = 8;
+const SHORTEST: usize = 10;
+const LONGER: Ns = 2;
+
+/// The kernels of a stream that waited for ranks that are not in the trace: of those that exchange the same in the same communicator, the
+/// ones that take far longer than the shortest. Without their bytes nobody knows which do the same.
+fn of_one_rank(trace: &Trace, kernels: &[Kernel]) -> Vec<Waiting> {
+    let ops = &trace.ops;
+    let mut alike = FxHashMap::<_, Vec<Kernel>>::default();
+    for kernel in kernels.iter().filter(|kernel| ops.bytes[kernel.op.index()] > 0) {
+        let at = kernel.op.index();
+        alike.entry((ops.name[at], ops.bytes[at], ops.communicator[at])).or_default().push(*kernel);
+    }
+    let waiting = alike.into_values().filter(|alike| alike.len() >= ALIKE).flat_map(|mut alike| {
+        let length = |kernel: &Kernel| kernel.end - kernel.start;
+        alike.sort_by_key(|kernel| (length(kernel), kernel.op));
+        let exchange = length(&alike[alike.len() / SHORTEST]);
+        alike.retain(|kernel| length(kernel) > LONGER * exchange + TOGETHER);
+        alike.into_iter().map(move |kernel| Waiting { kernel, until: kernel.end - exchange, last: None })
+    });
+    waiting.collect()
 }
 
 /// The collectives' kernels of each stream that has any, by end.

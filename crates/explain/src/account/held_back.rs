@@ -10,7 +10,7 @@ use super::sums::add_to;
 use crate::{About, Cause, Confidence};
 use rustc_hash::FxHashMap;
 use std::collections::BTreeMap;
-use trace::{Ns, StreamId, ThreadId};
+use trace::{CallId, CopyKind, Ns, OpId, OpKind, StackId, StreamId, ThreadId, Times};
 
 /// Cost of each root to a GPU while it was busy.
 pub(super) struct HeldRows {
@@ -18,14 +18,18 @@ pub(super) struct HeldRows {
     pub ready: Vec<Row>,
     /// Of calls that would have asked for more.
     pub asking: Vec<Row>,
+    /// Of kernels that waited for pages.
+    pub faulting: Vec<Row>,
 }
 
 /// Cost of each root to a GPU while it was busy.
 pub(super) fn rows(blame: &Blame<'_>, timeline: &Timeline<'_>, waiting: &Waiting) -> HeldRows {
     let mut ready = Charges::default();
     for held in &waiting.held {
-        if let Some((thread, root)) = root(blame, held) {
-            ready.charge(Some(&Path::of(thread)), root, held.start, held.end - held.start);
+        if let Some((thread, call, root)) = root(blame, held) {
+            let ns = held.end - held.start;
+            let row = ready.charge(Some(&Path::of(thread)), root, held.start, ns);
+            row.into_iter().for_each(|row| ready.is_of_call(row, call, ns));
         }
     }
     let mut asking = Charges::default();
@@ -34,25 +38,62 @@ pub(super) fn rows(blame: &Blame<'_>, timeline: &Timeline<'_>, waiting: &Waiting
             blame.thread(&mut asking, &Path::of(thread), part);
         }
     }
-    HeldRows { ready: settle(ready.done(), blame.sites), asking: settle(asking.done(), blame.sites) }
+    HeldRows {
+        ready: settle(ready.done(), blame.sites),
+        asking: settle(asking.done(), blame.sites),
+        faulting: faulting(blame, timeline, waiting),
+    }
 }
 
-/// The thread that asked for the operation that waited, and the root: its call, or the one that ordered it after another stream's work.
-fn root(blame: &Blame<'_>, held: &Held) -> Option<(ThreadId, Root)> {
+/// Time for which kernels waited for pages of unified memory that moved to the GPU while they ran, and nothing was held back.
+fn faulting(blame: &Blame<'_>, timeline: &Timeline<'_>, waiting: &Waiting) -> Vec<Row> {
+    let (trace, mut charges) = (blame.facts.trace, Charges::default());
+    let ops = &trace.ops;
+    let times = |op: &OpId| (ops.start[op.index()], ops.end[op.index()]);
+    let to_gpu = |op: &&OpId| ops.copy[op.index()] != CopyKind::UnifiedDtoH && blame.is_migration(**op);
+    let moved: Vec<(Ns, Ns)> = timeline.ops().iter().filter(to_gpu).map(times).collect();
+    if moved.is_empty() {
+        return Vec::new();
+    }
+    let moved = Times::of(moved);
+    let (mut done, kernels) = (timeline.span.0, timeline.ops().iter());
+    for op in kernels.filter(|op| ops.kind[op.index()] == OpKind::Kernel) {
+        let (start, end) = times(op);
+        let parts = without(&waiting.held, start.max(done), end.min(timeline.span.1));
+        let ns = parts.into_iter().map(|(from, to)| moved.part(from, to)).sum();
+        done = done.max(end);
+        let call = blame.facts.outermost(ops.call[op.index()]).some();
+        let thread = call.map_or(ThreadId::NONE, |call| blame.facts.thread(call));
+        let stack = call.map_or(StackId::NONE, |call| blame.facts.own_stack(call));
+        let process = trace.process_of_stream(ops.stream[op.index()]);
+        let root = Root::new(Cause::PageMigration, Culprit::Call(process, ops.name[op.index()], stack));
+        let root = root.selected(call.is_none_or(|call| blame.facts.is_chosen_operation(*op, call)));
+        let row = charges.charge(thread.some().map(Path::of).as_ref(), root, start, ns);
+        if let (Some(row), Some(call)) = (row, call) {
+            charges.is_of_call(row, call, ns);
+        }
+    }
+    charges.done()
+}
+
+/// The thread that asked for the operation that waited, its call, or the one that ordered it after another stream's work, and the root:
+/// that call.
+fn root(blame: &Blame<'_>, held: &Held) -> Option<(ThreadId, CallId, Root)> {
     let trace = blame.facts.trace;
     let call = blame.facts.outermost(trace.ops.call[held.op.index()]).some()?;
     let order = (held.cause == Cause::Dependency).then(|| blame.facts.orders(call)).flatten();
     let (thread, ordered) = (blame.facts.thread(call), order.unwrap_or(call));
     let process = trace.process_of_thread(thread);
     let culprit = Culprit::Call(process, trace.calls.name[ordered.index()], blame.facts.own_stack(ordered));
-    Some((thread, Root::new(held.cause, culprit).selected(blame.facts.is_chosen_operation(held.op, call))))
+    let root = Root::new(held.cause, culprit).selected(blame.facts.is_chosen_operation(held.op, call));
+    Some((thread, ordered, root))
 }
 
 /// The roots of the time for which the operations of each stream held the GPU back, in the order of the streams.
 pub(super) fn of_streams(blame: &Blame<'_>, waiting: &Waiting) -> Vec<RootTimes> {
     let mut times = FxHashMap::<StreamId, RootTimes>::default();
     for held in &waiting.held {
-        if let Some((_, root)) = root(blame, held) {
+        if let Some((.., root)) = root(blame, held) {
             let stream = blame.facts.trace.ops.stream[held.op.index()];
             add_to(times.entry(stream).or_default(), root, held.end - held.start);
         }
@@ -76,7 +117,7 @@ fn without(held: &[Held], from: Ns, to: Ns) -> Vec<(Ns, Ns)> {
 /// When calls that put work into a GPU waited for a lock while it was busy and had room: in order and apart.
 fn stalls(blame: &Blame<'_>, timeline: &Timeline<'_>) -> Vec<(Ns, Ns, ThreadId)> {
     let facts = blame.facts;
-    let asks = |call: &trace::CallId| facts.device(*call) == timeline.device && !facts.ops(*call).is_empty();
+    let asks = |call: &CallId| facts.device(*call) == timeline.device && !facts.ops(*call).is_empty();
     let calls = facts.slow.iter().copied().filter(asks);
     let mut stalls: Vec<(Ns, Ns, ThreadId)> = calls
         .flat_map(|call| blame.activity.locks(call).map(move |(from, to)| (from, to, call)))

@@ -2,7 +2,7 @@
 //! collective after which both were in step. Both times are as long, so what the late GPU did more is what the early one waited.
 
 use super::blame::Blame;
-use super::collectives::{Collectives, Kernel, Waiting};
+use super::collectives::{Collectives, Kernel, LastRank, Waiting};
 use super::gaps::{Gap, Timeline, timelines};
 use super::lateness::{Lateness, Share, of_rank, thread};
 use super::roots::{Charges, Culprit, Link, Root, Row};
@@ -30,8 +30,10 @@ pub(super) fn lateness(blame: &Blame<'_>, collectives: &Collectives) -> Lateness
     let mut comparing = Comparing { blame, collectives, gpus, lateness };
     // By the start of the late rank: what made that rank late is known then.
     for at in (0..matters.len()).filter(|at| matters[*at]) {
-        let shares = comparing.shares(at);
-        comparing.lateness.explain(at, shares);
+        if let Some(last) = comparing.lateness.waiting(at).last {
+            let shares = comparing.shares(at, last);
+            comparing.lateness.explain(at, shares);
+        }
     }
     comparing.lateness
 }
@@ -81,9 +83,9 @@ struct Comparing<'a, 'b> {
 
 impl Comparing<'_, '_> {
     /// Why a kernel waited for the last rank.
-    fn shares(&self, at: usize) -> Vec<Share> {
-        let Waiting { kernel, until, late, .. } = *self.lateness.waiting(at);
-        let (late, early) = match self.since(at) {
+    fn shares(&self, at: usize, last: LastRank) -> Vec<Share> {
+        let (Waiting { kernel, until, .. }, late) = (*self.lateness.waiting(at), last.kernel);
+        let (late, early) = match self.since(kernel, last) {
             Some((early_from, late_from)) => (
                 self.account(late.device, (late_from, until), true),
                 self.account(kernel.device, (early_from, until), false),
@@ -94,15 +96,15 @@ impl Comparing<'_, '_> {
                 Account { busy: 0, idle: Vec::new() },
             ),
         };
-        self.more(at, late, early)
+        self.more(at, last, late, early)
     }
 
     /// From when on two GPUs are compared: the ends of the last collective after which both were in step.
-    fn since(&self, at: usize) -> Option<(Ns, Ns)> {
+    fn since(&self, kernel: Kernel, last: LastRank) -> Option<(Ns, Ns)> {
         /// Collectives that are looked at.
         const MOST: usize = 256;
-        let Waiting { kernel, late, collective, .. } = *self.lateness.waiting(at);
-        let before = self.collectives.all[..collective].iter().rev().take(MOST);
+        let late = last.kernel;
+        let before = self.collectives.all[..last.collective].iter().rev().take(MOST);
         before.into_iter().find_map(|before| {
             let exchange = before.last().start;
             let end = |device: DeviceId, start: Ns| {
@@ -143,8 +145,8 @@ impl Comparing<'_, '_> {
     }
 
     /// Shares of the time that the late GPU spent more than the early one.
-    fn more(&self, at: usize, late: Account, early: Account) -> Vec<Share> {
-        let waiting = self.lateness.waiting(at);
+    fn more(&self, at: usize, last: LastRank, late: Account, early: Account) -> Vec<Share> {
+        let rank = of_rank(self.blame.facts, self.lateness.waiting(at));
         let mut usual = FxHashMap::<(Cause, Alike), Ns>::default();
         early.idle.iter().for_each(|row| *usual.entry(self.alike(row.root)).or_default() += row.ns);
         let mut shares = Vec::new();
@@ -152,22 +154,22 @@ impl Comparing<'_, '_> {
             let usual = usual.entry(self.alike(row.root)).or_default();
             let less = row.ns.min(*usual);
             *usual -= less;
-            let chain = self.chain(waiting, &row.chain);
+            let chain = self.chain(last, rank, &row.chain);
             shares.push(Share { root: row.root, ns: row.ns - less, chain });
         }
-        let chain = self.chain(waiting, &[]);
-        shares.push(Share { root: of_rank(waiting), ns: late.busy - early.busy, chain });
+        let of_gpu = |ns: Ns| Share { root: rank, ns, chain: self.chain(last, rank, &[]) };
+        shares.push(of_gpu(late.busy - early.busy));
         shares.retain(|share| share.ns > 0);
         if shares.is_empty() {
-            shares.push(Share { root: of_rank(waiting), ns: 1, chain: self.chain(waiting, &[]) });
+            shares.push(of_gpu(1));
         }
         shares
     }
 
     /// The threads behind the one that waited: the late rank's, and those that it waited for.
-    fn chain(&self, waiting: &Waiting, links: &[Link]) -> Vec<(ThreadId, Root)> {
-        let late = links.last().map(|link| link.thread).or_else(|| thread(self.blame.facts, waiting.late.op));
-        let first = late.map(|late| (late, of_rank(waiting)));
+    fn chain(&self, last: LastRank, rank: Root, links: &[Link]) -> Vec<(ThreadId, Root)> {
+        let late = links.last().map(|link| link.thread).or_else(|| thread(self.blame.facts, last.kernel.op));
+        let first = late.map(|late| (late, rank));
         let behind = links.windows(2).rev().filter_map(|pair| Some((pair[0].thread, pair[1].wait?)));
         first.into_iter().chain(behind).collect()
     }

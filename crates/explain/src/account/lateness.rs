@@ -6,7 +6,7 @@ use super::outside::scaled;
 use super::roots::{Charges, Culprit, Path, Root};
 use crate::Cause;
 use crate::facts::Facts;
-use trace::{Ns, OpId, ThreadId};
+use trace::{Ns, OpId, StackId, ThreadId};
 
 /// Why each kernel waited for a later rank.
 #[derive(Default)]
@@ -71,7 +71,12 @@ impl Lateness {
             }
             (start, left) = (start + ns, left - share.ns);
         }
-        charges.charge(own.as_ref(), of_rank(waiting), start, gap.end - start);
+        let ns = gap.end - start;
+        let row = charges.charge(own.as_ref(), of_rank(facts, waiting), start, ns);
+        let call = facts.trace.ops.call[waiting.kernel.op.index()];
+        if let (Some(row), Some(call), None) = (row, call.some(), waiting.last) {
+            charges.is_of_call(row, call, ns);
+        }
     }
 }
 
@@ -91,7 +96,15 @@ fn along(path: &Path<'_>, chain: &[(ThreadId, Root)], then: &mut dyn FnMut(&Path
     }
 }
 
-/// The root of a wait for a rank that was late for no reason on the host: its GPU worked longer.
-pub(super) fn of_rank(waiting: &Waiting) -> Root {
-    Root::new(Cause::CollectiveWait, Culprit::Device(waiting.late.device))
+/// The root of a wait for a rank that was late for no reason on the host: its GPU worked longer. Of a rank that is not in the trace
+/// nothing is known but the kernel that waited for it.
+pub(super) fn of_rank(facts: &Facts<'_>, waiting: &Waiting) -> Root {
+    let (trace, at) = (facts.trace, waiting.kernel.op.index());
+    let of_kernel = || {
+        let process = trace.process_of_stream(trace.ops.stream[at]);
+        let stack = trace.ops.call[at].some().map_or(StackId::NONE, |call| facts.own_stack(call));
+        Culprit::Call(process, trace.ops.name[at], stack)
+    };
+    let culprit = waiting.last.map_or_else(of_kernel, |last| Culprit::Device(last.kernel.device));
+    Root::new(Cause::CollectiveWait, culprit)
 }

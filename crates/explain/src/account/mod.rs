@@ -14,6 +14,7 @@ mod held_back;
 mod idle;
 mod late;
 mod lateness;
+mod margin;
 mod model;
 mod outside;
 mod part;
@@ -25,7 +26,6 @@ mod sampled;
 mod segment;
 mod settle;
 mod sites;
-mod start_up;
 mod steps;
 mod streams;
 mod sums;
@@ -35,6 +35,7 @@ mod trail;
 pub use busy::Busy;
 pub use collectives::collectives;
 pub use idle::{Idle, IdlePart, IdleReason};
+pub use margin::Margin;
 pub use model::{Accounts, GpuAccount, Steady};
 pub use part::{AccountPart, Spent, ThreadAccount};
 pub(crate) use parts::CallParts;
@@ -42,9 +43,9 @@ pub use ranks::{Rank, Ranks};
 pub(crate) use roots::{Culprit, Link, PartRoots, Root, Row};
 pub(crate) use sampled::{Costs, Sampled};
 pub(crate) use sites::SpotId;
-pub use start_up::StartUp;
 pub use steps::{OneStep, SlowStep, StepTime, Steps};
 pub use streams::{Behind, HeldBack, StreamAccount, WaitPart};
+pub(crate) use sums::add_to;
 
 use crate::facts::Facts;
 use crate::findings::scope::Scope;
@@ -151,9 +152,10 @@ fn make(
     let is_known = for_people && refused.is_none();
     let ranks = is_known.then(|| ranks::ranks(&blame, &timelines, &collectives, window)).flatten();
     let steady = scope.is_steady.then_some(Steady { start_ns: window.0, end_ns: window.1 });
-    let started = scope.started.filter(|_| for_people);
-    let start_up = started.map(|started| start_up::of(&blame, &spans, started));
-    let accounts = Accounts { refused, steady, start_up, gpus, threads, streams, ranks, idle };
+    let margin = |span: (Ns, Ns)| for_people.then(|| margin::of(&blame, &spans, span));
+    let start_up = scope.started.and_then(|started| margin((Ns::MIN, started)));
+    let ending = scope.ended.and_then(|ended| margin((ended, Ns::MAX)));
+    let accounts = Accounts { refused, steady, start_up, ending, gpus, threads, streams, ranks, idle };
     (accounts, steps, Costs { rows, gpu_ns, worth_ns, parts, window, sites })
 }
 
@@ -194,7 +196,7 @@ impl<'a> Charges<'a> {
         charges
     }
 
-    /// Adds a GPU, and what held it back: what waited although it was ready, and what the calls that ask cost. Returns the charges of
+    /// Adds a GPU, and what held it back: what waited although it was ready, what the calls that ask cost, and pages for which kernels waited. Returns the charges of
     /// its steps.
     fn add(
         &mut self,
@@ -203,15 +205,16 @@ impl<'a> Charges<'a> {
         held: Option<(&Waiting, HeldRows)>,
         for_people: bool,
     ) -> Vec<Vec<Row>> {
-        if let Some((waiting, HeldRows { ready, asking })) = held {
+        if let Some((waiting, HeldRows { ready, asking, faulting })) = held {
             gpu.account.held_back = waiting.held_back(blame.facts.trace);
             gpu.account.held_back.extend(held_back::of_calls(&asking));
+            gpu.account.held_back.extend(held_back::of_calls(&faulting));
             gpu.account.held_back.sort_by_key(|held| (std::cmp::Reverse(held.part.ns), held.part.cause));
-            self.parts.held_back.push(charged(ready.iter().chain(&asking)));
+            self.parts.held_back.push(charged(ready.iter().chain(&asking).chain(&faulting)));
             if for_people {
                 self.parts.streams.extend(held_back::of_streams(blame, waiting));
             }
-            self.rows.extend(ready.into_iter().chain(asking));
+            self.rows.extend(ready.into_iter().chain(asking).chain(faulting));
         }
         self.parts.gpus.push(charged(&gpu.rows));
         self.gpus.push(gpu.account);

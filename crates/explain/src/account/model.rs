@@ -2,9 +2,9 @@
 
 use super::busy::Busy;
 use super::idle::Idle;
+use super::margin::Margin;
 use super::part::{AccountPart, ThreadAccount};
 use super::ranks::Ranks;
-use super::start_up::StartUp;
 use super::streams::{HeldBack, StreamAccount};
 use crate::Cause;
 use crate::result::refusal::Refusal;
@@ -19,7 +19,9 @@ pub struct Accounts {
     /// The part of the time that the accounts cover, if that is not all of the selected time.
     pub steady: Option<Steady>,
     /// The start-up, if the program has one that stands out.
-    pub start_up: Option<StartUp>,
+    pub start_up: Option<Margin>,
+    /// The time after the GPUs' last work, if it stands out.
+    pub ending: Option<Margin>,
     /// The GPUs with operations, by device.
     pub gpus: Vec<GpuAccount>,
     /// The threads, in the trace's order.

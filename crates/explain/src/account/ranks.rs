@@ -76,9 +76,11 @@ pub(super) fn ranks(
         }
     }
     for gap in timelines.iter().flat_map(Timeline::gaps) {
-        if let Some(at) = gap.awaited {
-            let late = blame.lateness.waiting(at).late.device;
-            blame.lateness.charge(&mut of[late.index()].charges, blame.facts, &gap, at);
+        if let Some(at) = gap.awaited
+            && let Some(last) = blame.lateness.waiting(at).last
+        {
+            let charges = &mut of[last.kernel.device.index()].charges;
+            blame.lateness.charge(charges, blame.facts, &gap, at);
         }
     }
     let ranks = of.into_iter().filter(|of| of.collectives > 0).map(|of| of.rank(blame)).collect();

@@ -32,7 +32,7 @@ impl Root {
 pub(crate) enum Culprit {
     /// A part of slow calls: those of one finding.
     Part(Key),
-    /// A lock of a process that is not CUDA's, by its address, and where its holder was.
+    /// A lock of a process that is not CUDA's, by its address, and where its holder was, or the waiter if nobody knows the holder.
     Lock(ProcessId, i64, Option<SpotId>),
     /// The work of calls of this name, made at this place.
     Call(ProcessId, Sym, StackId),
@@ -154,6 +154,8 @@ pub(crate) struct Row {
     pub count: u64,
     /// The call that was charged last, if the root is in calls.
     pub last_call: CallId,
+    /// Some of the calls that were charged.
+    pub calls: CallSample,
     /// The longest charges, longest first: length and start, ns.
     pub longest: [(Ns, Ns); LONGEST],
     /// The chain of the longest charge for which another thread waited, root first; else of the longest.
@@ -174,6 +176,46 @@ pub(crate) struct Row {
     pub between: Vec<Between>,
 }
 
+/// Most calls of a sample. A choice.
+const SAMPLED: usize = 128;
+
+/// Calls with their times: each one of the first [`SAMPLED`], then each second one, and so on, so that they stand for all.
+#[derive(Clone, Default)]
+pub(crate) struct CallSample {
+    pub calls: Vec<(CallId, Ns)>,
+    /// Binary logarithm of the distance of those that are kept.
+    distance: u32,
+    seen: u64,
+}
+
+impl CallSample {
+    fn add(&mut self, call: CallId, ns: Ns) {
+        self.seen += 1;
+        if self.seen.trailing_zeros() >= self.distance {
+            self.calls.push((call, ns));
+            self.thin();
+        }
+    }
+
+    fn absorb(&mut self, other: CallSample) {
+        self.seen += other.seen;
+        self.calls.extend(other.calls);
+        self.distance = self.distance.max(other.distance);
+        self.thin();
+    }
+
+    fn thin(&mut self) {
+        while self.calls.len() > SAMPLED {
+            let mut at = 0;
+            self.calls.retain(|_| {
+                at += 1;
+                at % 2 == 0
+            });
+            self.distance += 1;
+        }
+    }
+}
+
 /// Pauses between two calls.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct Between {
@@ -191,6 +233,7 @@ impl Row {
             ns: 0,
             count: 0,
             last_call: CallId::NONE,
+            calls: CallSample::default(),
             longest: [(0, 0); LONGEST],
             chain: Vec::new(),
             chain_ns: 0,
@@ -252,6 +295,7 @@ impl Row {
         other.blamed.into_iter().for_each(|thread| self.blame(thread));
         self.chained += other.chained;
         self.partial += other.partial;
+        self.calls.absorb(other.calls);
         other.seen.into_iter().for_each(|(spot, weight)| add_to(&mut self.seen, spot, weight));
         for pauses in other.between {
             match self.between.iter_mut().find(|known| known.calls == pauses.calls) {
@@ -324,11 +368,17 @@ impl Charges {
         })
     }
 
-    /// Counts a call once, whose time a row was charged with in several parts.
-    pub fn count_call(&mut self, row: usize, call: CallId) {
+    /// Counts a call once, whose time a row was charged with in several parts, here with `ns`.
+    pub fn count_call(&mut self, row: usize, call: CallId, ns: Ns) {
         let row = &mut self.rows[row];
         row.count -= u64::from(row.last_call == call);
         row.last_call = call;
+        row.calls.add(call, ns);
+    }
+
+    /// A call is one of those that a row was charged for, with `ns`.
+    pub fn is_of_call(&mut self, row: usize, call: CallId, ns: Ns) {
+        self.rows[row].calls.add(call, ns);
     }
 
     /// A sample of some weight lies in what a row was charged with.
@@ -371,5 +421,28 @@ impl Charges {
     /// Every root that was charged, with its time; each once.
     pub fn done(self) -> Vec<Row> {
         self.rows
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_sample_of_calls_stands_for_all() {
+        let sample = |range: std::ops::Range<usize>| {
+            let mut sample = CallSample::default();
+            range.for_each(|at| sample.add(CallId::new(at), 1));
+            sample
+        };
+        let of = |sample: &CallSample| sample.calls.iter().map(|(call, _)| call.index()).collect::<Vec<_>>();
+        assert_eq!(of(&sample(0..SAMPLED)), (0..SAMPLED).collect::<Vec<_>>());
+        let many = sample(0..100_000);
+        assert!((SAMPLED / 2..=SAMPLED).contains(&many.calls.len()));
+        let distances: Vec<usize> = of(&many).windows(2).map(|pair| pair[1] - pair[0]).collect();
+        assert!(distances.iter().all(|distance| *distance == distances[0]), "{distances:?}");
+        let mut both = sample(0..100);
+        both.absorb(sample(100..200));
+        assert_eq!(of(&both), (1..200).step_by(2).collect::<Vec<_>>());
     }
 }

@@ -241,7 +241,8 @@ fn shorts(trace: &Trace) -> Vec<Site> {
 /// The places of the stacks of calls, and of those that others waited for.
 fn spots_of_stacks(naming: &mut Naming<'_>) -> FxHashMap<StackId, SpotId> {
     let Trace { waits, calls, .. } = naming.trace;
-    let stacks = waits.holder_stack.iter().chain(&waits.releaser_stack).chain(&calls.stack);
+    let of_waits = [&waits.holder_stack, &waits.releaser_stack, &waits.stack];
+    let stacks = of_waits.into_iter().flatten().chain(&calls.stack);
     let mut spots = FxHashMap::default();
     let mut last = StackId::NONE;
     for stack in stacks.filter_map(|stack| stack.some()) {
@@ -351,6 +352,8 @@ impl Building<'_> {
             let spot = spot.or_else(|| naming.of_stack(stack.some()?));
             let builder = naming.marks.of_stack(naming.trace, stack);
             let builder = builder.filter(|mark| mark.cause() == Cause::KernelBuild);
+            let within = || Mark::builder_within(&naming.places[spot? as usize].place.function);
+            let builder = builder.or_else(within);
             let seen = Default::default();
             sites.push(Site { process, last, next, builds: 0, builder, is_short: false, spot, seen });
             (sites.len() - 1) as SiteId
@@ -376,7 +379,8 @@ impl Building<'_> {
         marked(trace, &moments, |moment, marked| {
             let (thread, at, around) = untold[moment];
             if let Some(place) = marked.place {
-                let spot = self.naming.of_ranges(place);
+                let stack = marked.range.map_or(StackId::NONE, |range| trace.ranges.stack[range.index()]);
+                let spot = self.naming.of_ranges(place, stack);
                 of[thread.index()][at] = self.between(thread, around, Some(spot));
             }
             let range = marked.range.map(|range| trace.text(trace.ranges.name[range.index()]));
@@ -481,9 +485,10 @@ impl<'a> Naming<'a> {
         self.named(Spot { place, mark: mark.or(Some(by)) })
     }
 
-    /// The spot of a place that ranges name.
-    fn of_ranges(&mut self, place: Place) -> SpotId {
-        let mark = Mark::of_range(&place.function);
+    /// The spot of a place that ranges name, the innermost of which has this stack.
+    fn of_ranges(&mut self, place: Place, stack: StackId) -> SpotId {
+        let of_range = Mark::of_range(&place.function);
+        let mark = of_range.or_else(|| self.marks.of_stack(self.trace, stack));
         self.named(Spot { place, mark })
     }
 

@@ -20,13 +20,29 @@ pub(crate) fn split(facts: &Facts<'_>, call: CallId, parts: &mut Parts) {
     let Some(copy) = facts.copy(call) else {
         return asked_only(facts, call, blocking, parts);
     };
-    let waits_for_it = blocking || copy.what.pageable();
-    if !facts.one_clock() || !waits_for_it || copy.start < facts.start(call) || copy.start > facts.end(call) {
+    let must_wait = blocking || copy.what.pageable();
+    if !facts.one_clock() || copy.start < facts.start(call) || copy.start > facts.end(call) {
         return;
     }
-    before(facts, call, &copy, blocking, parts);
+    if must_wait || returns_with(facts, call, &copy) {
+        before(facts, call, &copy, blocking, parts);
+    }
+    if !must_wait {
+        return;
+    }
     during(&copy, parts);
     after(facts, call, &copy, parts);
+}
+
+/// The part of a call, in percent, for which earlier work of its stream must run for the call to wait for that: a choice.
+const MOST: Ns = 60;
+
+/// Whether a call that need not wait does: the work before its copy ran for most of the call, its copy followed at once, and the call
+/// returned with it. A call that was held up by something else puts its copy into the stream late, whatever runs there.
+fn returns_with(facts: &Facts<'_>, call: CallId, copy: &CopyFacts) -> bool {
+    let (start, end) = (facts.start(call), facts.end(call));
+    let before = facts.free_to_copy(call).filter(|(_, free)| *free - start >= (end - start) / 100 * MOST);
+    before.is_some_and(|(_, free)| copy.start - free <= GAP && (0..=GAP).contains(&(end - copy.end)))
 }
 
 /// Explains a copy that the GPU's records lack: the time it waited and the time it ran cannot be told apart.
@@ -98,7 +114,9 @@ fn before(facts: &Facts<'_>, call: CallId, copy: &CopyFacts, blocking: bool, par
         waited = free;
         // If the copy does not start as soon as the work before it ends, it waited for something else as well.
         let at_once = copy.start - waited <= GAP.max((copy.start - start) / 10);
-        let confidence = if at_once { Confidence::Certain } else { Confidence::Likely };
+        // A call that need not wait may have been late by chance.
+        let must_wait = blocking || copy.what.pageable();
+        let confidence = if at_once && must_wait { Confidence::Certain } else { Confidence::Likely };
         parts.claim(start, waited, Reason::new(cause, Evidence::Record, confidence, Fact::Awaited(before)));
     }
     if copy.start - waited > GAP {

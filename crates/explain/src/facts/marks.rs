@@ -31,7 +31,7 @@ const fn kind(
 /// The known kinds, by library. Of several in one stack the first counts: a kernel that is built while data are loaded is a kernel
 /// that is built. Names are those of PyTorch 2.0 to 2.11, Triton 3, JAX 0.4 to 0.9, CuPy 13, Numba 0.60 and CPython 3.10 to 3.14.
 const KINDS: &[Kind] = {
-    use Cause::{DataLoading, Feeding, FileWriting, GarbageCollection, HostCode, KernelBuild};
+    use Cause::{DataLoading, Feeding, FileWriting, GarbageCollection, HostCode, KernelBuild, ObjectChurn};
     &[
         // No name has this one: the calls around a pause show it.
         kind(KernelBuild, "", "\0", &[]),
@@ -57,13 +57,24 @@ const KINDS: &[Kind] = {
             &["_cached_compilation", "compile", "lower_"],
         ),
         kind(KernelBuild, "XLA", "", &["CompileToTargetBinary", "CompileToBackendResult", "RunBackend"]),
+        kind(
+            ObjectChurn,
+            "torch.compile's graphs",
+            "torch/_inductor/cudagraph_trees.py",
+            &["_record", "record_function"],
+        ),
         kind(KernelBuild, "cuDNN", "", CUDNN),
         kind(KernelBuild, "Numba", "numba/core/compiler", &[]),
         kind(KernelBuild, "Numba", "numba/cuda/compiler.py", &[]),
         kind(KernelBuild, "NVRTC", "libnvrtc", &[]),
         kind(KernelBuild, "nvJitLink", "libnvJitLink", &[]),
         kind(KernelBuild, "ptxas", "libnvptxcompiler", &[]),
-        kind(GarbageCollection, "Python's collector", "", &["gc_collect_", "_PyGC_Collect", "PyGC_Collect"]),
+        kind(
+            GarbageCollection,
+            "Python's collector",
+            "",
+            &["gc_collect_", "_PyGC_Collect", "PyGC_Collect", "collect>"],
+        ),
         kind(GarbageCollection, "Julia's collector", "", &["ijl_gc_collect", "jl_gc_collect"]),
         kind(DataLoading, "DataLoader", "torch/utils/data/_utils/worker.py", &["_worker_loop"]),
         kind(DataLoading, "DataLoader", "torch/utils/data/dataloader.py", LOADER),
@@ -106,7 +117,8 @@ const LOADER: &[&str] = &["__next__", "_next_data", "_get_data", "_try_get_data"
 
 /// Ranges with which libraries mark known work: how their names start and end, and the cause and the title of a row of [`KINDS`].
 /// PyTorch marks its data loader and each phase of a compilation, XLA those of its compiler (in the domain TSL).
-const RANGES: [(&str, &str, Cause, &str); 8] = [
+const RANGES: [(&str, &str, Cause, &str); 9] = [
+    ("", "CUDAGraphNode.record (dynamo_timed)", Cause::ObjectChurn, "torch.compile's graphs"),
     ("enumerate(DataLoader)#", "", Cause::DataLoading, "DataLoader"),
     ("", " (dynamo_timed)", Cause::KernelBuild, "torch.compile"),
     ("entire_frame_compile", "", Cause::KernelBuild, "torch.compile"),
@@ -164,6 +176,12 @@ impl Mark {
     /// The name of the work: `torch.save`; empty if unknown.
     pub fn title(self) -> &'static str {
         self.kind().title
+    }
+
+    /// The builder of kernels in long pauses within an operator of this name: cuDNN makes its plans, or tries its algorithms.
+    pub fn builder_within(operator: &str) -> Option<Mark> {
+        let row = || KINDS.iter().position(|kind| kind.cause == Cause::KernelBuild && kind.title == "cuDNN");
+        operator.starts_with("aten::cudnn_convolution").then(row).flatten().and_then(Mark::of_row)
     }
 
     /// Whether a native library does it, by the names of its functions alone.
@@ -250,6 +268,10 @@ mod tests {
         let linearize = "xla::CommonPjRtClient::Linearize(xla::Literal const&)";
         assert_eq!(cause("/opt/xla_cuda_plugin.so", linearize), Some(Cause::Feeding));
         assert_eq!(cause("/home/me/train.py", "save"), None, "the program's own");
+        assert_eq!(cause("", "<built-in function collect>"), Some(Cause::GarbageCollection));
+        assert_eq!(cause("", "<built-in method collect of PyLazyFrame object>"), None, "another library's");
+        let record = "CUDAGraphNode._record";
+        assert_eq!(of("torch/_inductor/cudagraph_trees.py", record), Some(Cause::ObjectChurn));
     }
 
     #[test]
@@ -259,6 +281,8 @@ mod tests {
         assert_eq!(title(loader), Some("DataLoader"));
         assert_eq!(title("DataLoader"), None);
         assert_eq!(title("compile_fx_inner (dynamo_timed)"), Some("torch.compile"));
+        let recorded = "CompiledFunction in CUDAGraphNode.record (dynamo_timed)";
+        assert_eq!(title(recorded), Some("torch.compile's graphs"));
         assert_eq!(title("Torch-Compiled Region: 0/0"), None, "it runs what was compiled");
         assert_eq!(title("TSL:XlaCompile:#module=jit_step#"), Some("XLA"));
         assert_eq!(title("TSL:XlaModule:#hlo_module=jit_step,program_id=3#"), None, "it runs");
@@ -274,6 +298,8 @@ mod tests {
 
     #[test]
     fn every_range_is_of_a_kind() {
+        assert!(Mark::builder_within("aten::cudnn_convolution_transpose").is_some());
+        assert!(Mark::builder_within("aten::convolution").is_none());
         for (start, end, ..) in RANGES {
             assert!(Mark::of_range(&format!("{start}{end}")).is_some(), "{start}{end}");
         }

@@ -233,6 +233,9 @@ fn is_own_module(trace: &Trace, frame: &Frame) -> bool {
     let function = trace.text(frame.function);
     // The runtime may be linked into the program, and wrappers in its headers always are.
     let theirs_inlined = function.starts_with("libcudart_static") || is_runtime_function(function);
+    // Whatever library they are in, the function that calls these waits.
+    let only_waits = ["uv_", "pthread_", "std::condition_variable", "std::this_thread", "std::thread::join"];
+    let theirs_inlined = theirs_inlined || only_waits.iter().any(|start| function.starts_with(start));
     let named = !function.is_empty() && !function.starts_with("0x") && !function.starts_with('[');
     named && !theirs_inlined && is_beyond_cuda(trace, frame)
 }

@@ -6,7 +6,6 @@ use crate::analysis::group::Key;
 use crate::facts::Facts;
 use crate::facts::call_tree::{TreeRow, inner};
 use crate::facts::marks::Mark;
-use crate::facts::places::place_of_stack;
 use crate::findings::handles;
 use crate::findings::links::may_be_of_calls;
 use crate::result::finding::{ChainLink, Phase};
@@ -19,12 +18,6 @@ use crate::{
 use rustc_hash::FxHashMap;
 use std::collections::BTreeMap;
 use trace::{Ns, StackId, Sym, ThreadId};
-
-/// Places that a finding shows.
-const PLACES: usize = 3;
-
-/// The smallest part of calls' time whose places stand for all of it: one in this many. A choice.
-const PLACED: Ns = 50;
 
 /// A cost happens once if its three longest stretches are at least this part of it, in tenths, and the longest one half of it.
 /// Choices: of three equal ones nobody knows that there is no fourth.
@@ -48,8 +41,8 @@ fn phase_of(row: &Row) -> Phase {
 
 /// The roots of the GPUs' idle time, by the findings that they belong to.
 pub(crate) struct Roots<'a> {
-    facts: &'a Facts<'a>,
-    costs: &'a Costs,
+    pub(super) facts: &'a Facts<'a>,
+    pub(super) costs: &'a Costs,
     frameworks: &'a Frameworks<'a>,
     /// The rows that no finding of slow calls has taken.
     left: Vec<bool>,
@@ -129,7 +122,7 @@ impl<'a> Roots<'a> {
         rows.sort_by_key(|row| (std::cmp::Reverse(row.ns), row.root));
         let mut all = united(&rows);
         let cause = all.root.cause;
-        let evidence = About::of(cause).evidence_in(&self.facts.trace.meta.source);
+        let evidence = evidence(self.facts, &all.root);
         let Statement { because, why, fixes } = About::of(cause).of_account(evidence);
         let is_one_place = is_one_place(&rows);
         let chained = Chained::of(&rows, &mut all, is_one_place);
@@ -142,9 +135,7 @@ impl<'a> Roots<'a> {
         let pieces = self.facts.pieces().filter(|_| matches!(cause, Cause::LaunchLatency | Cause::OwnWork));
         let call = call.or_else(|| pieces.map(|name| self.facts.trace.text(name))).unwrap_or_default();
         if let Some(name) = pieces.filter(|_| places.is_empty()) {
-            let threads: Vec<ThreadId> = waiters.iter().map(|(thread, _)| *thread).collect();
-            places = self.costs.places_in_calls(self.facts, &threads, name).places;
-            places.truncate(PLACES);
+            places = self.places_in_calls(&waiters, name);
         }
         let waiter = waiters.first().map_or(ThreadId::NONE, |(thread, _)| *thread);
         let called = if chained.is_held { "" } else { call };
@@ -155,6 +146,13 @@ impl<'a> Roots<'a> {
         // What copies piece by piece copies them together first.
         let in_pieces = pieces.is_some_and(|name| self.facts.trace.text(name) == call);
         fixes.retain(|fix| *fix != if in_pieces { GRAPH } else { BATCHED_COPIES });
+        let inner = match self.loads_in_children(cause, waiter) {
+            Some(place) => vec![place.clone()],
+            None if tree.is_empty() && mark.is_none() => {
+                self.operator_within(&all, &places).into_iter().collect()
+            }
+            None => inner_beside(mark, &tree),
+        };
         let mut finding = Finding {
             id: String::new(),
             cause,
@@ -185,10 +183,7 @@ impl<'a> Roots<'a> {
             why,
             places: if chained.is_held { Vec::new() } else { places },
             work: mark.map(Mark::title).unwrap_or_default(),
-            inner: match self.loads_in_children(cause, waiter) {
-                Some(place) => vec![place.clone()],
-                None => inner_beside(mark, &tree),
-            },
+            inner,
             tree,
             examples: all.longest.iter().filter(|(ns, _)| *ns > 0).map(example).collect(),
             framework: self.frameworks.of(rows.iter().filter_map(|row| stack(row.root.culprit))),
@@ -243,52 +238,6 @@ impl<'a> Roots<'a> {
     fn waiter(&self, thread: ThreadId, call: &str) -> Waiter {
         let Party { pid, tid, thread, call, .. } = self.party(thread, 1, call, Vec::new());
         Waiter { pid, tid, thread, call }
-    }
-
-    /// The places of some rows, most time first, with what is below the first; where the stacks of most calls were not recorded, those
-    /// of samples in such calls.
-    fn places(&self, rows: &[&Row], parts: &FxHashMap<Key, Place>) -> Sampled {
-        let mut found = Sampled::default();
-        let mut known = 0;
-        for row in rows {
-            let Some(place) = self.place(row.root.culprit, parts) else { continue };
-            known += row.ns;
-            if found.places.len() < PLACES && !found.places.contains(&place) {
-                if let (Culprit::Spot(_, spot), true) = (row.root.culprit, found.places.is_empty()) {
-                    let (trace, asleep) = (self.facts.trace, sleeps(row.root.cause));
-                    found.tree = self.costs.tree(trace, &row.blamed, spot, asleep);
-                    found.mark = self.costs.mark(spot);
-                }
-                found.places.push(place);
-            }
-        }
-        let Some(name) = name(rows[0].root.culprit) else { return found };
-        if known * 2 < time(rows) && !is_chained(rows[0]) {
-            let threads: Vec<ThreadId> = rows[0].waiters.iter().map(|(thread, _)| *thread).collect();
-            let mut sampled = self.costs.places_in_calls(self.facts, &threads, name);
-            if !sampled.places.is_empty() {
-                sampled.places.truncate(PLACES);
-                return sampled;
-            }
-            if known * PLACED < time(rows) {
-                return Sampled::default();
-            }
-        }
-        found
-    }
-
-    fn place(&self, culprit: Culprit, parts: &FxHashMap<Key, Place>) -> Option<Place> {
-        match culprit {
-            Culprit::Spot(_, spot) | Culprit::Lock(_, _, Some(spot)) => Some(self.costs.place(spot).clone()),
-            Culprit::Call(_, _, stack) => place_of_stack(self.facts.trace, stack),
-            Culprit::Part(key) => parts.get(&key).cloned(),
-            Culprit::Lock(_, _, None)
-            | Culprit::Before(..)
-            | Culprit::Between(_)
-            | Culprit::Device(_)
-            | Culprit::Site(_)
-            | Culprit::Held(..) => None,
-        }
     }
 
     fn call(&self, culprit: Culprit) -> Option<&'a str> {
@@ -360,7 +309,7 @@ fn by_finding<'r>(rows: impl Iterator<Item = &'r Row>, worth_ns: Ns) -> impl Ite
     groups.into_values()
 }
 
-fn time(rows: &[&Row]) -> Ns {
+pub(super) fn time(rows: &[&Row]) -> Ns {
     rows.iter().map(|row| row.ns).sum()
 }
 
@@ -419,7 +368,7 @@ fn inner_beside(mark: Option<Mark>, tree: &[TreeRow]) -> Vec<Place> {
 }
 
 /// Whether threads are asleep in such time, or awake; `None` if it may be either.
-fn sleeps(cause: Cause) -> Option<bool> {
+pub(super) fn sleeps(cause: Cause) -> Option<bool> {
     let asleep = matches!(cause, Cause::Blocked | Cause::NoDemand);
     (asleep || cause == Cause::HostCode).then_some(asleep)
 }
@@ -440,7 +389,7 @@ fn stack(culprit: Culprit) -> Option<StackId> {
 }
 
 /// The function that was called, if the culprit is calls.
-fn name(culprit: Culprit) -> Option<Sym> {
+pub(super) fn name(culprit: Culprit) -> Option<Sym> {
     match culprit {
         Culprit::Part(key) => Some(key.waiter.name()),
         Culprit::Call(_, name, _) => Some(name),
@@ -455,12 +404,22 @@ fn name(culprit: Culprit) -> Option<Sym> {
 }
 
 /// Whether most of what a row was charged with is of threads that others waited for.
-fn is_chained(row: &Row) -> bool {
+pub(super) fn is_chained(row: &Row) -> bool {
     row.chain.len() > 1 && row.chained > row.ns / 2
 }
 
 fn example((ns, start): &(Ns, Ns)) -> Example {
     Example { start_ns: *start, duration_ns: *ns }
+}
+
+/// Evidence of a root. Ranks that are not in the trace show in the times of kernels alone.
+fn evidence(facts: &Facts<'_>, root: &Root) -> Evidence {
+    let is_of_one_rank = root.cause == Cause::CollectiveWait && matches!(root.culprit, Culprit::Call(..));
+    if is_of_one_rank {
+        Evidence::Timing
+    } else {
+        About::of(root.cause).evidence_in(&facts.trace.meta.source)
+    }
 }
 
 /// Confidence that a root is right by its evidence.

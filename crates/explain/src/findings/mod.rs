@@ -7,6 +7,7 @@ pub(crate) mod fold;
 mod handles;
 pub(crate) mod links;
 pub(crate) mod ranks;
+mod root_places;
 pub(crate) mod scope;
 
 use crate::About;

@@ -14,6 +14,8 @@ pub(crate) struct Scope {
     pub is_steady: bool,
     /// End of the start-up, ns, if the program has one that stands out.
     pub started: Option<Ns>,
+    /// End of the GPUs' last work, ns, if the time after it stands out.
+    pub ended: Option<Ns>,
     /// The steps in it.
     pub steps: Option<Found>,
 }
@@ -22,9 +24,10 @@ impl Scope {
     /// The steady part of a trace if nothing else is selected, else what is. Without steps and without a start-up that stands
     /// out it is all of the time; so it is if nearly all is start-up.
     pub fn find(facts: &Facts<'_>, selection: &Selection) -> Scope {
-        let all = Scope::selected(facts, selection);
         let whole = selection.from.is_none() && selection.to.is_none() && selection.range.is_none();
         let is_known = whole && Refusal::of(facts.trace).is_none();
+        let ended = is_known.then(|| after_the_gpu(facts)).flatten();
+        let all = Scope { ended, ..Scope::selected(facts, selection) };
         let Some(found) = is_known.then(|| steady(facts, all.steps.as_ref())).flatten() else {
             let started = before_the_gpu(facts.trace).filter(|_| is_known);
             return Scope { started, ..all };
@@ -40,7 +43,7 @@ impl Scope {
     /// The selected time, with its steps.
     pub fn selected(facts: &Facts<'_>, selection: &Selection) -> Scope {
         let window = asked(selection);
-        Scope { window, is_steady: false, started: None, steps: steps::find(facts, window) }
+        Scope { window, is_steady: false, started: None, ended: None, steps: steps::find(facts, window) }
     }
 
     fn with_steps_within(self) -> Scope {
@@ -95,6 +98,15 @@ fn before_the_gpu(trace: &Trace) -> Option<Ns> {
     let first = trace.ops.start.iter().copied().min()?;
     let is_long = first - start >= SHORTEST.max((end - start) / 100 * NEARLY_ALL);
     is_long.then_some(first)
+}
+
+/// The end of the GPUs' last operation, ns, if the time after it is long enough, and nobody asked for more, which was not recorded.
+fn after_the_gpu(facts: &Facts<'_>) -> Option<Ns> {
+    let (start, end) = facts.trace.span()?;
+    let last = facts.trace.ops.end.iter().copied().max()?;
+    let is_long = end - last >= SHORTEST.max((end - start) / WORTH);
+    let asks = |call| facts.start(call) > last && facts.class(call).enqueues();
+    (is_long && facts.calls_where(asks).is_empty()).then_some(last)
 }
 
 /// The smallest part of a program's time that comes after a start-up that pauses alone show: one in this many. Of a program that mostly

@@ -1,5 +1,6 @@
 //! `collective-wait`: a rank waits at a collective for a rank whose GPU still works. If that rank was late for a reason on the
-//! host, the account has the reason, and not this cause.
+//! host, the account has the reason, and not this cause. Of ranks that are not in the trace only the wait is known, and only as far as it
+//! varies.
 
 use crate::Evidence;
 use crate::rules::about::{About, Bound, Family, Nature, State};
@@ -10,11 +11,12 @@ pub(super) static ABOUT: About = About {
     bound: Bound::Gpu,
     family: Family::Sync,
     nature: Nature::Lost,
-    evidence: &[Evidence::Record],
+    evidence: &[Evidence::Record, Evidence::Timing],
     fixes: &[],
     state: State::Account {
         because: &[
             "the kernels of the collective ended together, and this rank's began before the last rank's",
+            "kernels that exchange the same took longer than the shortest of them: the rest is time until the last rank began",
         ],
         why: "no rank can go on in a collective before the last one has begun",
     },

@@ -5,7 +5,8 @@ use crate::analysis::parts::{Fact, Parts, Reason};
 use crate::facts::Facts;
 use crate::result::sentence::sentence;
 use crate::rules::about::{About, Bound, Family, Nature, State, Statement};
-use crate::{Cause, Confidence, Evidence, Piece, Sentence};
+use crate::rules::forms::forms;
+use crate::{At, Cause, Confidence, Evidence, Fix, Piece, Sentence};
 use trace::{CallId, CopyKind, Ns, OpKind, StreamId};
 use waits::Class;
 
@@ -23,12 +24,30 @@ pub(super) static ABOUT: About = About {
     family: Family::Sync,
     nature: Nature::Asked,
     evidence: &[Evidence::Record, Evidence::Timing],
-    fixes: &[],
+    fixes: &[FEWER_SYNCS],
     state: State::Rule(state),
 };
 
+/// Offered where a finding costs the GPUs something: every program waits for its GPU at some time.
+const FEWER_SYNCS: Fix = Fix {
+    id: "fewer-syncs",
+    text: "leave the synchronization out, wait less often, or wait for an event of what is needed",
+    safety: "safe if the host reads no result before it has waited for it; work in one stream runs in order anyway",
+    change: None,
+    at: At::Waiter,
+    forms: forms![
+        PyTorch: "fewer-syncs.pytorch.py",
+        CuPy: "fewer-syncs.cupy.py",
+        Cuda: "fewer-syncs.cuda.cu",
+    ],
+};
+
 fn state(grounds: &Grounds<'_>) -> Statement {
-    Statement { because: because(grounds), why: "the program asked to wait for the GPU", fixes: Vec::new() }
+    Statement {
+        because: because(grounds),
+        why: "the program asked to wait for the GPU",
+        fixes: vec![FEWER_SYNCS],
+    }
 }
 
 fn because(grounds: &Grounds<'_>) -> Sentence {

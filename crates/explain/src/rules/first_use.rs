@@ -80,7 +80,9 @@ pub(crate) fn inferred(facts: &Facts<'_>, holders: &Holders, call: CallId, parts
         return;
     }
     let calls = &facts.trace.calls;
-    let kernel = facts.new_kernel(call).map(|op| facts.trace.ops.name[op.index()]);
+    let loads = profiler_overhead::loads_within(facts, call);
+    let loaded = || facts.ops(call).first().copied().filter(|_| loads);
+    let kernel = facts.new_kernel(call).or_else(loaded).map(|op| facts.trace.ops.name[op.index()]);
     let name = match (kernel, facts.class(call)) {
         (Some(kernel), Class::Launch) => kernel,
         (_, Class::Sync) => return,
@@ -95,7 +97,6 @@ pub(crate) fn inferred(facts: &Facts<'_>, holders: &Holders, call: CallId, parts
         }
         _ => return,
     };
-    let loads = profiler_overhead::loads_within(facts, call);
     // The first use in a part of a trace need not be the first of all.
     if facts.trace.meta.is_part() && !loads {
         return;

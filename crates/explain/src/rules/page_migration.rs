@@ -1,4 +1,4 @@
-//! `page-migration`: the host touches unified memory that the GPU used, page by page.
+//! `page-migration`: host or GPU touches unified memory that the other one used, page by page.
 
 use crate::rules::about::{About, Bound, Family, Nature, State};
 use crate::{At, Evidence, Fix};
@@ -14,14 +14,16 @@ const PREFETCH: Fix = Fix {
 
 pub(super) static ABOUT: About = About {
     meaning: "pages of unified memory migrate, because the other side touches them",
-    brief: "the host touches unified memory that the GPU used, and its pages migrate",
+    brief: "pages of unified memory migrate, because the other side touches them",
     bound: Bound::Copies,
     family: Family::Memory,
     nature: Nature::Lost,
     evidence: &[Evidence::Record],
     fixes: &[PREFETCH],
     state: State::Account {
-        because: &["the GPU was idle until pages of unified memory migrated, which the host touched"],
+        because: &[
+            "pages of unified memory migrated, and no call asked for that; the GPU was idle, or its kernel waited for them",
+        ],
         why: "a page that the other side touches faults, and migrates with a few of its neighbors",
     },
 };

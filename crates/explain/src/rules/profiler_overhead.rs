@@ -65,9 +65,7 @@ pub(crate) fn of_any_thread(facts: &Facts<'_>, call: CallId, parts: &mut Parts) 
         let thread = trace.ranges.thread[range.index()];
         let of_process = thread.is_none() || trace.process_of_thread(thread) == facts.process(call);
         let fills = parts.open_within(start, end) >= facts.duration(call) / 2;
-        // The launch that first needs code loads it, not one that runs at the same time.
-        let loads = cause_of(trace.text(trace.ranges.name[range.index()])) == Cause::FirstUse;
-        let may_load = !loads || facts.new_kernel(call).is_some();
+        let may_load = !loads(facts, range) || may_load(facts, call, range);
         if of_process && may_load && fills && parts.mostly_open() {
             claim(facts, range, Confidence::Likely, parts);
         }
@@ -79,9 +77,32 @@ pub(super) fn loads_within(facts: &Facts<'_>, call: CallId) -> bool {
     let trace = facts.trace;
     facts.overheads_during(call).into_iter().any(|range| {
         let thread = trace.ranges.thread[range.index()];
-        let here = thread.is_none() || thread == facts.thread(call);
-        here && cause_of(trace.text(trace.ranges.name[range.index()])) == Cause::FirstUse
+        let here = thread == facts.thread(call) || thread.is_none() && may_load(facts, call, range);
+        here && loads(facts, range)
     })
+}
+
+/// Whether an overhead record is of code that the driver loads.
+fn loads(facts: &Facts<'_>, range: RangeId) -> bool {
+    cause_of(facts.trace.text(facts.trace.ranges.name[range.index()])) == Cause::FirstUse
+}
+
+/// Whether a launch may have loaded the code of a record of no thread: it is the first of its kernel, or the only launch that the
+/// record lies in. A name does not tell the instances of a template apart.
+fn may_load(facts: &Facts<'_>, call: CallId, range: RangeId) -> bool {
+    let (start, end) = times(facts, range);
+    let surrounds = |call: CallId| {
+        facts.class(call) == Class::Launch && facts.start(call) <= start && end <= facts.end(call)
+    };
+    let is_only = || {
+        let last = |calls: &Vec<CallId>| {
+            let after = calls.partition_point(|call| facts.start(*call) <= start);
+            after.checked_sub(1).map(|last| calls[last])
+        };
+        let others = facts.calls_by_thread().iter().filter_map(last).filter(|other| *other != call);
+        surrounds(call) && !others.into_iter().any(surrounds)
+    };
+    facts.new_kernel(call).is_some() || is_only()
 }
 
 /// Claims, in a Kineto trace without overhead records, a call that only reads state, takes a millisecond or more and has no

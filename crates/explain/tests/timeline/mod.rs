@@ -31,6 +31,7 @@
 //! device 1 1 3                                         device 0 has 1 copy engine, compute capability 1.3
 //! device 2 9 0 132                                     and 132 multiprocessors
 //! B cudaLaunchKernel 10 20 | kernel sin grid 264 1024 7 12 14   264 blocks of 1024 threads
+//! B cudaLaunchKernel 10 20 | kernel nccl bytes 64 7 12 14   64 bytes exchanged
 //! recorded 0 100                                       then recording was switched off
 //! only 20 40                                           the selected time, before any event
 //! only thread A                                        the selected thread; also `range aten::copy_`, `name sin`
@@ -366,6 +367,9 @@ impl Builder {
                 if let ["grid", blocks, threads, ..] = rest {
                     (op.grid_x, op.grid_y, op.grid_z) = (blocks.parse().unwrap(), 1, 1);
                     (op.block_x, op.block_y, op.block_z) = (threads.parse().unwrap(), 1, 1);
+                }
+                if let ["bytes", bytes, ..] = rest {
+                    op.bytes = bytes.parse().unwrap();
                 }
             }
             ["copy", direction, kinds, bytes, ..] => {

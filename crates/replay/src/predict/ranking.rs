@@ -37,7 +37,20 @@ pub fn rank(trace: &Trace, explanation: &mut Explanation, losses: &mut [Loss]) {
         true => predict(trace, explanation, losses),
         false => predict_by_part(trace, explanation),
     }
+    explanation
+        .findings
+        .iter_mut()
+        .filter(|finding| needs_no_fix(finding))
+        .for_each(|finding| finding.fixes.clear());
     explanation.rank(losses);
+}
+
+/// The smallest part of the GPUs' time that makes a wait that the program asked for worth a fix: a choice.
+const WORTH: f64 = 0.01;
+
+/// Whether a finding is of waits that the program asked for, and by which the GPUs lose nothing: every program waits for its GPU.
+fn needs_no_fix(finding: &Finding) -> bool {
+    finding.cause == Cause::ExplicitSync && finding.worth() < WORTH
 }
 
 /// Predicts what the program would gain without each wait for the device that lost most.

@@ -75,7 +75,7 @@ fn times(finding: &Finding) -> String {
             format!("{} for {}", units::counted(finding.count, "wait", "waits"), visible(&lock(library)))
         }
         _ if finding.cause == Cause::LaunchLatency => units::counted(finding.count, "launch", "launches"),
-        _ if finding.cause == Cause::PageMigration => {
+        _ if finding.cause == Cause::PageMigration && finding.waiter.call.is_empty() => {
             units::counted(finding.count, "pause of the GPU", "pauses of the GPU")
         }
         _ if waiter.call.is_empty() => pauses(finding),

@@ -4,10 +4,11 @@ use super::lacking;
 use super::threshold::{LOST, SMALL, SMALL_OF_BUSY, least};
 use crate::escape::visible;
 use crate::layout::{cut, elide, width};
-use crate::place::{below, short};
+use crate::place::{below, short, wide};
 use crate::units;
 use explain::{
-    About, AccountPart, Cause, Explanation, Finding, Fix, GpuAccount, Phase, Place, ThreadAccount, is_usual,
+    About, AccountPart, Cause, Explanation, Finding, Fix, GpuAccount, Pauses, Phase, Place, ThreadAccount,
+    is_usual,
 };
 use trace::Ns;
 
@@ -263,6 +264,8 @@ pub(super) struct Named {
     behind: String,
     /// `serve.py:17`, or a call
     at: String,
+    /// The same with all of a long name, if that is longer.
+    whole: String,
     /// The functions below it: ` → adam.py:545 _single_tensor_adam`.
     inner: String,
     fixes: Vec<&'static str>,
@@ -280,8 +283,20 @@ impl Named {
     fn plain(cause: Cause, share: f64, what: String) -> Named {
         let none = String::new;
         let (id, behind, at) = (none(), none(), none());
-        let inner = none();
-        Named { id, cause, share, exposes: false, what, behind, at, inner, fixes: Vec::new(), gain: 0.0 }
+        let (inner, whole) = (none(), none());
+        Named {
+            id,
+            cause,
+            share,
+            exposes: false,
+            what,
+            behind,
+            at,
+            whole,
+            inner,
+            fixes: Vec::new(),
+            gain: 0.0,
+        }
     }
 
     fn of(finding: &Finding, explanation: &Explanation, knows_costs: bool) -> Named {
@@ -294,6 +309,8 @@ impl Named {
             }
             Phase::Once | Phase::Recurring => String::new(),
         };
+        // A setting is at no operator.
+        let place = at(finding).filter(|place| finding.cause != Cause::BlockingLaunch || place.line > 0);
         let gains =
             |fix: &&Fix| explanation.gains.of(fix).is_none_or(|gain| !crate::explanation::is_loss(gain));
         Named {
@@ -303,10 +320,11 @@ impl Named {
             what: format!("{}{when}", about.brief),
             exposes: knows_costs && finding.exposes(),
             behind,
-            at: match at(finding) {
-                // A setting is at no operator.
-                Some(place) if finding.cause != Cause::BlockingLaunch || place.line > 0 => short(place),
-                _ => visible(&finding.waiter.call).into_owned(),
+            whole: place.map_or(String::new(), wide),
+            at: match place {
+                Some(place) => short(place),
+                None if !finding.waiter.call.is_empty() => visible(&finding.waiter.call).into_owned(),
+                None => finding.pauses.as_ref().map_or(String::new(), between),
             },
             inner: below(finding),
             fixes: finding.fixes.iter().filter(gains).map(|fix| fix.id).take(FIXES).collect(),
@@ -336,13 +354,26 @@ impl Named {
             let exposed = if self.exposes { ", with what it exposes" } else { "" };
             format!("{}{of}{exposed}: {}{behind}{hint}.", units::percent(self.share), self.what)
         };
-        let deep = format!("{}{}", self.at, self.inner);
+        let deep = |at: &str| format!("{at}{}", self.inner);
+        let (whole, deep) =
+            (deep(if self.whole.is_empty() { &self.at } else { &self.whole }), deep(&self.at));
         let (all, behind, at) = (self.fixes.len(), self.behind.as_str(), self.at.as_str());
-        let forms =
-            [(behind, deep.as_str(), all), (behind, at, all), ("", at, all), ("", at, 1), ("", "", 1)];
+        let forms = [
+            (behind, whole.as_str(), all),
+            (behind, deep.as_str(), all),
+            (behind, at, all),
+            ("", at, all),
+            ("", at, 1),
+            ("", "", 1),
+        ];
         let mut lines = forms.iter().map(|(behind, place, fixes)| with(behind, place, *fixes));
         lines.find(|line| width(line) <= columns).unwrap_or_else(|| elide(&with("", "", 0), columns))
     }
+}
+
+/// `after cudaDeviceSynchronize`: where pauses are of which nothing else tells the place.
+fn between(pauses: &Pauses) -> String {
+    format!("after {}", visible(&pauses.after))
 }
 
 /// Parts of the GPUs' time that are no findings, because nobody can act on them.

@@ -265,12 +265,10 @@ fn suspicion(facts: &Facts<'_>, waiter: CallId, holder: CallId) -> Option<Suspic
         }
         Class::Allocate | Class::Release | Class::Load => Some(Suspicion::Strong),
         Class::Create => Some(Suspicion::Weak),
-        Class::Launch if facts.new_kernel(holder).is_some() => {
-            // A first launch that loads its kernel holds the lock; without a record of the loading, the launch may
-            // have been slow for another reason.
-            let loads = profiler_overhead::loads_within(facts, holder);
-            Some(if loads { Suspicion::Strong } else { Suspicion::Weak })
-        }
+        // A launch that loads its kernel holds the lock; without a record of the loading, a first launch may have been slow for another
+        // reason.
+        Class::Launch if profiler_overhead::loads_within(facts, holder) => Some(Suspicion::Strong),
+        Class::Launch if facts.new_kernel(holder).is_some() => Some(Suspicion::Weak),
         Class::Launch | Class::Fill | Class::Copy { .. } => same_stream.then_some(Suspicion::Contends),
         _ => None,
     }

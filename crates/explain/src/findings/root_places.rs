@@ -1,0 +1,111 @@
+//! The places of roots: those of their samples, stacks and calls.
+
+use super::costs::{Roots, is_chained, name, sleeps, time};
+use crate::Place;
+use crate::account::{Culprit, Row, Sampled, add_to};
+use crate::analysis::group::Key;
+use crate::facts::places::{marked, place_of_stack, places};
+use rustc_hash::FxHashMap;
+use trace::{Ns, Sym, ThreadId};
+
+/// Places that a finding shows.
+const PLACES: usize = 3;
+
+/// The smallest part of calls' time whose places stand for all of it: one in this many. A choice.
+const PLACED: Ns = 50;
+
+impl Roots<'_> {
+    /// The operator or the built-in function that a thread ran at a line in most of the longest pauses of a row: a line may have many.
+    pub(super) fn operator_within(&self, row: &Row, places: &[Place]) -> Option<Place> {
+        let (trace, line) = (self.facts.trace, places.first().filter(|place| place.line > 0)?);
+        let [thread] = row.blamed[..] else { return None };
+        let moments =
+            row.longest.iter().filter(|(ns, _)| *ns > 0).map(|(ns, start)| (thread, start + ns / 2));
+        let moments: Vec<_> = moments.collect();
+        let mut names = Vec::new();
+        marked(trace, &moments, |_, marked| {
+            let range = marked.range.filter(|_| marked.place.as_ref() == Some(line));
+            let name = range.map(|range| trace.text(trace.ranges.name[range.index()]));
+            let tells = |name: &&str| name.starts_with("<built-in") || name.contains("::");
+            name.filter(tells).into_iter().for_each(|name| add_to(&mut names, name, 1));
+        });
+        let (name, _) = names.into_iter().find(|(_, count)| count * 2 > moments.len())?;
+        Some(Place { file: String::new(), line: 0, function: name.to_owned() })
+    }
+
+    /// The places of samples in some threads' calls of a function, most first.
+    pub(super) fn places_in_calls(&self, waiters: &[(ThreadId, Ns)], name: Sym) -> Vec<Place> {
+        let threads: Vec<ThreadId> = waiters.iter().map(|(thread, _)| *thread).collect();
+        let mut places = self.costs.places_in_calls(self.facts, &threads, name).places;
+        places.truncate(PLACES);
+        places
+    }
+
+    /// The places of some rows, most time first, with what is below the first; where the stacks of most calls were not recorded, those
+    /// of samples in such calls.
+    pub(super) fn places(&self, rows: &[&Row], parts: &FxHashMap<Key, Place>) -> Sampled {
+        let mut found = Sampled::default();
+        let mut known = 0;
+        for row in rows {
+            let Some(place) = self.place(row.root.culprit, parts) else { continue };
+            known += row.ns;
+            if found.places.len() < PLACES && !found.places.contains(&place) {
+                if let (Culprit::Spot(_, spot), true) = (row.root.culprit, found.places.is_empty()) {
+                    let (trace, asleep) = (self.facts.trace, sleeps(row.root.cause));
+                    found.tree = self.costs.tree(trace, &row.blamed, spot, asleep);
+                    found.mark = self.costs.mark(spot);
+                }
+                found.places.push(place);
+            }
+        }
+        let Some(name) = name(rows[0].root.culprit) else { return found };
+        if known * 2 < time(rows) && !is_chained(rows[0]) {
+            let threads: Vec<ThreadId> = rows[0].waiters.iter().map(|(thread, _)| *thread).collect();
+            let mut sampled = self.costs.places_in_calls(self.facts, &threads, name);
+            if !sampled.places.is_empty() {
+                sampled.places.truncate(PLACES);
+                return sampled;
+            }
+            let marked = self.marked_places(rows);
+            if !marked.is_empty() {
+                return Sampled { places: marked, ..Sampled::default() };
+            }
+            if known * PLACED < time(rows) {
+                return Sampled::default();
+            }
+        }
+        found
+    }
+
+    /// The places of the calls that rows were charged for, most time first, by the ranges around them; none if most have none.
+    fn marked_places(&self, rows: &[&Row]) -> Vec<Place> {
+        let calls: Vec<_> = rows.iter().flat_map(|row| row.calls.calls.iter().copied()).collect();
+        let found = places(self.facts.trace, &calls.iter().map(|(call, _)| *call).collect::<Vec<_>>());
+        let (mut times, mut none) = (Vec::new(), 0);
+        for (place, (_, ns)) in found.into_iter().zip(&calls) {
+            match place {
+                Some(place) => add_to(&mut times, place, *ns),
+                None => none += ns,
+            }
+        }
+        if times.iter().map(|(_, ns)| ns).sum::<Ns>() <= none {
+            return Vec::new();
+        }
+        times.sort_by_key(|(_, ns)| std::cmp::Reverse(*ns));
+        times.into_iter().map(|(place, _)| place).take(PLACES).collect()
+    }
+
+    pub(super) fn place(&self, culprit: Culprit, parts: &FxHashMap<Key, Place>) -> Option<Place> {
+        match culprit {
+            Culprit::Spot(_, spot) | Culprit::Lock(_, _, Some(spot)) => Some(self.costs.place(spot).clone()),
+            Culprit::Call(_, _, stack) => place_of_stack(self.facts.trace, stack),
+            Culprit::Part(key) => parts.get(&key).cloned(),
+            Culprit::Lock(_, _, None)
+            | Culprit::Before(..)
+            | Culprit::Between(_)
+            | Culprit::Device(_)
+            | Culprit::Site(_)
+            | Culprit::Held(..) => None,
+        }
+    }
+}

@@ -1,0 +1,4 @@
+for batch in batches:
+    step(batch)       # in one stream, in order anyway
+done = stream.record()
+done.synchronize()    # once, before the host reads the results
