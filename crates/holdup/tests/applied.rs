@@ -42,7 +42,10 @@ fn the_programs_own_line_is_above_the_lines_that_change_it() {
     let own = |applied: Vec<Value>| {
         let sources =
             applied.into_iter().filter(|one| one["where"]["line"] == 128).map(|one| one["source"].clone());
-        sources.collect::<Vec<_>>()
+        let mut sources: Vec<Value> = sources.collect();
+        // Several findings of the line have the fix.
+        sources.dedup();
+        sources
     };
     let read = || own(applied(&trace, directory.path(), "graph"));
     assert_eq!(read(), [Value::Null], "no file");

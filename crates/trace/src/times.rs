@@ -23,6 +23,11 @@ impl Times {
         Times(times)
     }
 
+    /// The intervals, in order and apart.
+    pub fn intervals(&self) -> &[(Ns, Ns)] {
+        &self.0
+    }
+
     /// Whether a moment is in one of them.
     pub fn hold(&self, at: Ns) -> bool {
         let next = self.0.partition_point(|(_, end)| *end <= at);

@@ -32,7 +32,7 @@ pub use index::{Index, lock_waits, ops_by_device};
 pub use locks::{CHANCE, Convoys, Mutex, Mutexes};
 pub use operations::{
     Capacity, Grounds, OperationWait, OperationWaits, Piece, SharedQueue, WHOLE, Waits, contexts_take_turns,
-    done_before_signal, launch_floor, started_idle,
+    done_before_signal, is_asked_after, launch_floor, started_idle,
 };
 pub use sorting::{sort_by_times, sort_ops_by_times};
 pub use stream_ends::StreamEnds;

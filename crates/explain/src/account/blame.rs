@@ -16,6 +16,7 @@ use crate::facts::stretch::Stretch;
 use crate::rules::passes;
 use crate::{Cause, Confidence};
 use trace::{CallId, CopyKind, DeviceId, LockLayer, Ns, OpId, OpKind, StackId, ThreadId, WaitId};
+use waits::NEXT_OPERATION;
 
 /// The activity of all threads, and what is known of the times outside calls.
 pub(super) struct Blame<'a> {
@@ -35,28 +36,47 @@ impl Blame<'_> {
         let call = self.facts.outermost(self.facts.trace.ops.call[gap.next.index()]);
         let path = call.some().map(|call| Path::of(self.facts.thread(call)));
         let is_selected = call.some().is_none_or(|call| self.facts.is_chosen_operation(gap.next, call));
-        let mut of_gpu = |cause, start, ns| {
-            let root = Root::new(cause, Culprit::Device(device)).selected(is_selected);
-            charges.charge(path.as_ref(), root, start, ns);
-        };
         if self.is_migration(gap.next) && gap.last.is_some() {
             let root = Root::new(Cause::PageMigration, Culprit::Device(device)).selected(is_selected);
             return self.migration(charges, root, gap);
         }
         let is_off = || self.facts.trace.meta.pauses().any(|(off, on)| off < gap.end && gap.start < on);
+        let of_gpu = |cause| Root::new(cause, Culprit::Device(device));
+        let mut charge = |root: Root, start, ns| {
+            charges.charge(path.as_ref(), root.selected(is_selected), start, ns);
+        };
         if call.is_none() || !self.facts.one_clock() || is_off() {
-            return of_gpu(Cause::NotRecorded, gap.start, gap.length());
+            return charge(of_gpu(Cause::NotRecorded), gap.start, gap.length());
         }
         // The GPU waited for the thread until its call returned, at most until the operation started.
         let until = self.facts.end(call).clamp(gap.start, gap.end);
+        // From one operation to the next that waits for it already, a GPU takes some time, too.
+        let floor = if self.facts.end(call) < gap.start { floor.max(NEXT_OPERATION) } else { floor };
         let latency = (gap.end - until).min(floor);
-        of_gpu(Cause::LaunchLatency, until, latency);
+        charge(of_gpu(Cause::LaunchLatency), until, latency);
         // Asked for, and nothing ran: it waited for something that is no operation of this GPU.
-        of_gpu(Cause::Dependency, until + latency, gap.end - until - latency);
+        let rest = gap.end - until - latency;
+        let order = (rest > 0).then(|| self.order(gap, call)).flatten();
+        charge(order.unwrap_or(of_gpu(Cause::Dependency)), until + latency, rest);
         match gap.last.is_none() {
-            true => of_gpu(Cause::StartUp, gap.start, until - gap.start),
+            true => charge(of_gpu(Cause::StartUp), gap.start, until - gap.start),
             false => self.thread(charges, &Path::of_idle(self.facts.thread(call)), (gap.start, until)),
         }
+    }
+
+    /// The root of a wait for an event or a host function: the call that put it before an operation in its stream. The operation must not
+    /// come long after that in other ways: it is the next one in its stream.
+    fn order(&self, gap: &Gap, call: CallId) -> Option<Root> {
+        let (facts, trace) = (self.facts, self.facts.trace);
+        let order = facts.orders(call)?;
+        let is_next = gap.last.some().is_some_and(|last| {
+            let same = trace.ops.stream[last.index()] == trace.ops.stream[gap.next.index()];
+            let before = facts.outermost(trace.ops.call[last.index()]).some();
+            same && before.is_some_and(|before| facts.start(before) < facts.start(order))
+        });
+        let process = trace.process_of_thread(facts.thread(call));
+        let culprit = Culprit::Call(process, trace.calls.name[order.index()], facts.own_stack(order));
+        is_next.then(|| Root::new(Cause::Dependency, culprit))
     }
 
     /// Charges a gap that ended when a page migrated: to what the thread did that must have touched it, if that was no call.
@@ -301,6 +321,12 @@ impl Blame<'_> {
         let worked = charges.charge(Some(path), working(work), start, shares.running);
         let start = start + shares.running;
         let unknown = charges.charge(Some(path), working(Cause::NotRecorded), start, shares.unknown);
+        if let (Doing::Outside(next), Some(row)) = (segment.doing, worked.or(unknown))
+            && pause.is_none()
+            && next.is_some()
+        {
+            charges.is_of_call(row, next, segment.length());
+        }
         if pause.is_some_and(|pause| pause.start < segment.start || segment.end < pause.end) {
             let parts = [(slept, shares.blocked), (worked, shares.running)];
             parts.into_iter().for_each(|(row, ns)| row.into_iter().for_each(|row| charges.is_part(row, ns)));

@@ -4,7 +4,7 @@
 use super::collectives::{Collectives, Waiting};
 use rustc_hash::FxHashMap;
 use trace::{DeviceId, Ns, OpId, ProcessId, ThreadId, Trace};
-use waits::{launch_floor, ops_by_device};
+use waits::{is_asked_after, launch_floor, ops_by_device};
 
 /// A GPU's time: its work, and the gaps in it. Together they are its span, without overlap.
 pub(super) struct Timeline<'a> {
@@ -124,7 +124,8 @@ impl<'a> Timeline<'a> {
 
     /// The time that a launch into the idle GPU takes to start once its call returned, ns.
     pub fn floor(&self) -> Ns {
-        let started = self.gaps().filter(|gap| gap.awaited.is_none()).map(|gap| gap.next);
+        let asked = |gap: &Gap| gap.awaited.is_none() && is_asked_after(self.trace, gap.next, gap.start);
+        let started = self.gaps().filter(asked).map(|gap| gap.next);
         launch_floor(self.trace, started)
     }
 

@@ -45,21 +45,24 @@ pub(super) fn rows(blame: &Blame<'_>, timeline: &Timeline<'_>, waiting: &Waiting
     }
 }
 
-/// Time for which kernels waited for pages of unified memory that moved to the GPU while they ran, and nothing was held back.
+/// Time for which kernels waited for pages of unified memory that moved while they ran, and nothing was held back: to the GPU, and away
+/// from it where it has no room for more.
 fn faulting(blame: &Blame<'_>, timeline: &Timeline<'_>, waiting: &Waiting) -> Vec<Row> {
     let (trace, mut charges) = (blame.facts.trace, Charges::default());
     let ops = &trace.ops;
     let times = |op: &OpId| (ops.start[op.index()], ops.end[op.index()]);
-    let to_gpu = |op: &&OpId| ops.copy[op.index()] != CopyKind::UnifiedDtoH && blame.is_migration(**op);
-    let moved: Vec<(Ns, Ns)> = timeline.ops().iter().filter(to_gpu).map(times).collect();
-    if moved.is_empty() {
+    let moves: Vec<OpId> = timeline.ops().iter().copied().filter(|op| blame.is_migration(*op)).collect();
+    if moves.is_empty() {
         return Vec::new();
     }
-    let moved = Times::of(moved);
+    let comes = |op: &&OpId| ops.copy[op.index()] != CopyKind::UnifiedDtoH;
+    let [come, moved] =
+        [Times::of(moves.iter().filter(comes).map(times)), Times::of(moves.iter().map(times))];
     let (mut done, kernels) = (timeline.span.0, timeline.ops().iter());
     for op in kernels.filter(|op| ops.kind[op.index()] == OpKind::Kernel) {
         let (start, end) = times(op);
         let parts = without(&waiting.held, start.max(done), end.min(timeline.span.1));
+        let moved = if come.part(start, end) > 0 { &moved } else { &come };
         let ns = parts.into_iter().map(|(from, to)| moved.part(from, to)).sum();
         done = done.max(end);
         let call = blame.facts.outermost(ops.call[op.index()]).some();

@@ -111,18 +111,26 @@ impl Outside {
         });
         let (pauses, crowded) = filled.unzip();
         let mut outside = Outside { pauses, known, crowded };
+        let users = index::user_ranges_by_thread(facts.trace);
         for thread in facts.trace.threads.ids().filter(|thread| !has_rows[thread.index()]) {
-            outside.set_marked(thread);
+            outside.set_marked(thread, &users[thread.index()]);
         }
         outside
     }
 
-    /// Takes a thread's marked ranges for what is known of its pauses: it ran.
-    fn set_marked(&mut self, thread: ThreadId) {
-        let known = &self.known[thread.index()];
-        for pause in &mut self.pauses[thread.index()] {
-            pause.known = known.part(pause.start, pause.end);
+    /// Takes a thread's marked ranges for what is known of its pauses: it ran. Of the ranges of the program's own, `users`, by start, those
+    /// tell what it did that lie within a pause.
+    fn set_marked(&mut self, thread: ThreadId, users: &[(Ns, Ns)]) {
+        let (known, pauses) = (&mut self.known[thread.index()], &mut self.pauses[thread.index()]);
+        let within = |user: &&(Ns, Ns)| {
+            let next = pauses.partition_point(|pause| pause.end < user.1);
+            pauses.get(next).is_some_and(|pause| pause.start <= user.0)
+        };
+        let marked: Vec<(Ns, Ns)> = users.iter().filter(within).copied().collect();
+        if !marked.is_empty() {
+            *known = Times::of(known.intervals().iter().copied().chain(marked));
         }
+        pauses.iter_mut().for_each(|pause| pause.known = known.part(pause.start, pause.end));
     }
 
     /// Lets what is known of a thread's pause be time blocked.

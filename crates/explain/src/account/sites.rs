@@ -9,13 +9,13 @@ use super::segment::Segment;
 use super::sums::add_to;
 use crate::facts::Facts;
 use crate::facts::marks::{Mark, Marks};
-use crate::facts::places::{is_own_line, marked, place_of_stack};
+use crate::facts::places::{built_in, is_own_line, marked, place_of_stack};
 use crate::facts::weights::{Depth, SAMPLE, weights};
 use crate::rules::kernel_build::{LEAST, OFTEN, may_build};
 use crate::{Cause, Place};
 use rustc_hash::{FxHashMap, FxHashSet};
 use std::collections::BTreeMap;
-use trace::{CallId, Ns, ProcessId, StackId, Sym, ThreadId, ThreadState, Trace};
+use trace::{Api, CallId, Ns, ProcessId, RangeId, StackId, Sym, ThreadId, ThreadState, Trace};
 
 /// A row of [`Sites`].
 pub(crate) type SiteId = u32;
@@ -84,6 +84,31 @@ struct Between {
     spot: Option<SpotId>,
 }
 
+/// A pause: its thread, its number, and the calls before and after it.
+type Around = (ThreadId, usize, [CallId; 2]);
+
+/// The outermost system calls of each thread that have a stack, by start.
+fn system_calls(trace: &Trace) -> Vec<Vec<CallId>> {
+    let calls = &trace.calls;
+    let mut by_thread = vec![Vec::new(); trace.threads.len()];
+    for call in calls.ids().filter(|call| calls.api[call.index()] == Api::Os) {
+        let at = call.index();
+        if let (Some(thread), Some(_)) = (calls.thread[at].some(), calls.stack[at].some()) {
+            by_thread[thread.index()].push(call);
+        }
+    }
+    for own in &mut by_thread {
+        own.sort_by_key(|call| (calls.start[call.index()], std::cmp::Reverse(calls.end[call.index()])));
+        let mut over = Ns::MIN;
+        own.retain(|call| {
+            let is_outermost = calls.end[call.index()] > over;
+            over = over.max(calls.end[call.index()]);
+            is_outermost
+        });
+    }
+    by_thread
+}
+
 impl Sites {
     /// Finds the sites of all pauses. A pause in a marked function that only sleeps becomes time blocked.
     pub fn new(trace: &Trace, activity: &Activity<'_>, outside: &mut Outside) -> Sites {
@@ -112,6 +137,7 @@ impl Sites {
         }
         building.weigh(within, &mut samples);
         building.lend();
+        building.name_by_system_calls(&pauses, outside, &mut of);
         building.mark(&pauses, outside, &mut of);
         let Building { mut naming, mut sites, .. } = building;
         for (thread, at, _) in pauses.iter().copied() {
@@ -311,10 +337,23 @@ fn near(samples: &[SpotSample], at: Ns) -> Option<&SpotSample> {
     around.min_by_key(|seen| (seen.at - at).abs()).filter(|seen| (seen.at - at).abs() <= NEAR)
 }
 
-/// Whether a function of Python does nothing but wait: for a time, another thread, or input.
+/// Whether a built-in function of Python's does nothing but wait: for a time, another thread, or input.
 fn sleeps(function: &str) -> bool {
-    let waits = [" sleep", " acquire", " poll", " select", " wait", "'recv'", "'accept'", " read "];
-    function.starts_with('<') && waits.iter().any(|name| function.contains(name))
+    let waits = [
+        "sleep",
+        "acquire",
+        "poll",
+        "select",
+        "wait",
+        "recv",
+        "recv_into",
+        "accept",
+        "read",
+        "readinto",
+        "kevent",
+        "run_backward",
+    ];
+    built_in(function).is_some_and(|name| waits.contains(&name))
 }
 
 /// A sample in a pause.
@@ -360,17 +399,38 @@ impl Building<'_> {
         })
     }
 
+    /// The stacks of system calls tell the places of pauses that they take most of, where neither samples nor the stacks of CUDA's calls do.
+    fn name_by_system_calls(&mut self, pauses: &[Around], outside: &Outside, of: &mut [Vec<SiteId>]) {
+        let by_thread = system_calls(self.trace);
+        let calls = &self.trace.calls;
+        for (thread, at, around) in
+            pauses.iter().copied().filter(|(thread, ..)| !by_thread[thread.index()].is_empty())
+        {
+            if !self.is_untold(of[thread.index()][at]) {
+                continue;
+            }
+            let (pause, own) = (&outside.pauses(thread)[at], &by_thread[thread.index()]);
+            let within = |call: CallId| {
+                let (start, end) = (calls.start[call.index()], calls.end[call.index()]);
+                (end.min(pause.end) - start.max(pause.start)).max(0)
+            };
+            let from = own.partition_point(|call| calls.end[call.index()] <= pause.start);
+            let during = own[from..].iter().copied().take_while(|call| calls.start[call.index()] < pause.end);
+            let longest = during.max_by_key(|call| within(*call));
+            let longest = longest.filter(|call| within(*call) >= (pause.end - pause.start) / 2);
+            let spot = longest.and_then(|call| self.naming.of_stack(calls.stack[call.index()]));
+            if let Some(spot) = spot {
+                of[thread.index()][at] = self.between(thread, around, Some(spot));
+            }
+        }
+    }
+
     /// Ranges tell the places of those pauses of which nothing else does; each with its thread, number and the calls around. One in a
     /// marked function that only sleeps becomes time blocked.
-    fn mark(
-        &mut self,
-        pauses: &[(ThreadId, usize, [CallId; 2])],
-        outside: &mut Outside,
-        of: &mut [Vec<SiteId>],
-    ) {
+    fn mark(&mut self, pauses: &[Around], outside: &mut Outside, of: &mut [Vec<SiteId>]) {
         let untold = pauses.iter().filter(|(thread, at, _)| self.is_untold(of[thread.index()][*at]));
         let untold: Vec<_> = untold.copied().collect();
-        let middle = |(thread, at, _): &(ThreadId, usize, [CallId; 2])| {
+        let middle = |(thread, at, _): &Around| {
             let pause = &outside.pauses(*thread)[*at];
             (*thread, pause.start + (pause.end - pause.start) / 2)
         };
@@ -379,8 +439,7 @@ impl Building<'_> {
         marked(trace, &moments, |moment, marked| {
             let (thread, at, around) = untold[moment];
             if let Some(place) = marked.place {
-                let stack = marked.range.map_or(StackId::NONE, |range| trace.ranges.stack[range.index()]);
-                let spot = self.naming.of_ranges(place, stack);
+                let spot = self.naming.of_ranges(place, &marked.around);
                 of[thread.index()][at] = self.between(thread, around, Some(spot));
             }
             let range = marked.range.map(|range| trace.text(trace.ranges.name[range.index()]));
@@ -454,12 +513,14 @@ struct Naming<'a> {
     known: FxHashMap<Spot, SpotId>,
     stacks: FxHashMap<StackId, Option<SpotId>>,
     marks: Marks,
+    /// The known work of ranges by their names.
+    ranges: FxHashMap<Sym, Option<Mark>>,
 }
 
 impl<'a> Naming<'a> {
     fn new(trace: &'a Trace) -> Naming<'a> {
-        let (known, stacks, marks) = (FxHashMap::default(), FxHashMap::default(), Marks::default());
-        Naming { trace, places: Vec::new(), known, stacks, marks }
+        let (known, stacks, ranges) = (FxHashMap::default(), FxHashMap::default(), FxHashMap::default());
+        Naming { trace, places: Vec::new(), known, stacks, marks: Marks::default(), ranges }
     }
 
     fn of_stack(&mut self, stack: StackId) -> Option<SpotId> {
@@ -485,10 +546,17 @@ impl<'a> Naming<'a> {
         self.named(Spot { place, mark: mark.or(Some(by)) })
     }
 
-    /// The spot of a place that ranges name, the innermost of which has this stack.
-    fn of_ranges(&mut self, place: Place, stack: StackId) -> SpotId {
-        let of_range = Mark::of_range(&place.function);
-        let mark = of_range.or_else(|| self.marks.of_stack(self.trace, stack));
+    /// The spot of a place that ranges name: the known work there is that of any of them.
+    fn of_ranges(&mut self, place: Place, around: &[RangeId]) -> SpotId {
+        let ranges = &self.trace.ranges;
+        let of_name = |range: &RangeId| {
+            let name = ranges.name[range.index()];
+            *self.ranges.entry(name).or_insert_with(|| Mark::of_range(self.trace.text(name)))
+        };
+        let named = around.iter().filter_map(of_name).min();
+        let stacks = around.iter().map(|range| ranges.stack[range.index()]);
+        let called = stacks.filter_map(|stack| self.marks.of_stack(self.trace, stack)).min();
+        let mark = [named, called].into_iter().flatten().min();
         self.named(Spot { place, mark })
     }
 

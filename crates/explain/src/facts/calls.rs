@@ -64,13 +64,16 @@ impl Facts<'_> {
         own[..at].last().copied()
     }
 
-    /// The last call of its thread before a call that made a stream wait for an event, if it is among the last [`ORDERED`].
+    /// The last call of its thread before a call that made a stream wait for an event or a host function, if it is among the last
+    /// [`ORDERED`].
     pub fn orders(&self, call: CallId) -> Option<CallId> {
         let own = &self.calls_by_thread()[self.thread(call).index()];
         let at = own.partition_point(|other| self.start(*other) < self.start(call));
-        let names = self.habits.event_waits.get_or_init(|| {
+        let names = self.habits.orders.get_or_init(|| {
             let all = self.trace.strings.iter();
-            all.filter(|(_, text)| text.contains("StreamWaitEvent")).map(|(name, _)| name).collect()
+            let orders = ["StreamWaitEvent", "LaunchHostFunc", "StreamAddCallback"];
+            let is_one = |text: &str| orders.iter().any(|name| text.contains(name));
+            all.filter(|(_, text)| is_one(text)).map(|(name, _)| name).collect()
         });
         if names.is_empty() {
             return None;

@@ -42,9 +42,11 @@ impl Churn {
         self.last_destroyed = destroys;
     }
 
-    /// Whether most objects live for a round: those that are kept are not destroyed before the end.
+    /// Whether most objects live for a round: those that are kept are not destroyed before the end. Graphs that are launched once or twice
+    /// are of no more use, whether they are destroyed or not.
     pub fn is_habit(&self) -> bool {
-        self.rounds >= ROUNDS && self.destroyed * 2 >= self.made
+        let is_used_up = self.launched >= self.made && self.launched <= self.made * 2;
+        self.rounds >= ROUNDS && self.destroyed * 2 >= self.made || self.made > ROUNDS && is_used_up
     }
 }
 

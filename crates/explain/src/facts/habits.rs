@@ -6,7 +6,7 @@ use super::churn::{Churn, Object, bare, launches_graph, object};
 use crate::Class;
 use crate::result::framework::runs_python;
 use rustc_hash::{FxHashMap, FxHashSet};
-use trace::{CallId, OpId, OpKind, ProcessId, StackId, Times};
+use trace::{CallId, Ns, OpId, OpKind, ProcessId, StackId, Times, Trace};
 
 /// How the names of the calls begin between which a graph is captured: they make it as well.
 const CAPTURE: [&str; 2] = ["StreamBeginCapture", "StreamEndCapture"];
@@ -40,6 +40,36 @@ impl Facts<'_> {
             true => self.trace.calls.stack[call.index()],
             false => StackId::NONE,
         }
+    }
+
+    /// Whether a sample found a call's thread in the driver's compiler of PTX meanwhile.
+    pub fn compiles_within(&self, call: CallId) -> bool {
+        let compiles = self.habits.compiles.get_or_init(|| self.compiles());
+        let moments = &compiles[self.thread(call).index()];
+        let from = moments.partition_point(|at| *at < self.start(call));
+        moments.get(from).is_some_and(|at| *at < self.end(call))
+    }
+
+    fn compiles(&self) -> Vec<Vec<Ns>> {
+        let Trace { frames, stacks, samples, .. } = self.trace;
+        let is_compiler = |module: &str| module.contains("ptxjitcompiler");
+        let known: Vec<bool> = self.trace.strings.iter().map(|(_, text)| is_compiler(text)).collect();
+        let mut by_thread = vec![Vec::new(); self.trace.threads.len()];
+        if !known.contains(&true) {
+            return by_thread;
+        }
+        let is_in = |stack: StackId| {
+            let mut all = std::iter::successors(stack.some(), |stack| stacks.caller[stack.index()].some());
+            let frame = |stack: StackId| stacks.frame[stack.index()].some();
+            all.any(|stack| frame(stack).is_some_and(|frame| known[frames.module[frame.index()].index()]))
+        };
+        for at in (0..samples.len()).filter(|at| is_in(samples.stack[*at])) {
+            if let Some(thread) = samples.thread[at].some() {
+                by_thread[thread.index()].push(samples.at[at]);
+            }
+        }
+        by_thread.iter_mut().for_each(|moments| moments.sort_unstable());
+        by_thread
     }
 
     /// The operation for which a launch waits, in a process whose launches wait for their kernels.

@@ -74,6 +74,18 @@ pub(crate) fn marked_by_thread(trace: &Trace) -> Vec<Times> {
     by_thread.into_iter().map(Times::of).collect()
 }
 
+/// The ranges that the program marked on each thread, by start, outer before inner.
+pub(crate) fn user_ranges_by_thread(trace: &Trace) -> Vec<Vec<(Ns, Ns)>> {
+    let (ranges, mut by_thread) = (&trace.ranges, vec![Vec::new(); trace.threads.len()]);
+    for at in (0..ranges.len()).filter(|at| ranges.kind[*at] == RangeKind::User) {
+        if let Some(thread) = ranges.thread[at].some() {
+            by_thread[thread.index()].push((ranges.start[at], ranges.end[at]));
+        }
+    }
+    by_thread.iter_mut().for_each(|own| own.sort_unstable_by_key(|(start, end)| (*start, -end)));
+    by_thread
+}
+
 /// The moments at which samples found each thread running, in order.
 fn running_samples(trace: &Trace) -> Vec<Vec<Ns>> {
     let (samples, mut by_thread) = (&trace.samples, vec![Vec::new(); trace.threads.len()]);

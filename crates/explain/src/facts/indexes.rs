@@ -126,7 +126,9 @@ pub(super) struct Habits {
     /// Whether the stacks of short calls are a sample.
     pub samples_stacks: OnceLock<bool>,
     /// The names of functions that make a stream wait for an event.
-    pub event_waits: OnceLock<FxHashSet<Sym>>,
+    pub orders: OnceLock<FxHashSet<Sym>>,
+    /// When samples found each thread in the driver's own compiler, ns.
+    pub compiles: OnceLock<Vec<Vec<Ns>>>,
     /// The function that copies in pieces.
     pub pieces: OnceLock<Option<Sym>>,
     pub blocking: OnceLock<FxHashSet<ProcessId>>,

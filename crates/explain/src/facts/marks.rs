@@ -31,7 +31,10 @@ const fn kind(
 /// The known kinds, by library. Of several in one stack the first counts: a kernel that is built while data are loaded is a kernel
 /// that is built. Names are those of PyTorch 2.0 to 2.11, Triton 3, JAX 0.4 to 0.9, CuPy 13, Numba 0.60 and CPython 3.10 to 3.14.
 const KINDS: &[Kind] = {
-    use Cause::{DataLoading, Feeding, FileWriting, GarbageCollection, HostCode, KernelBuild, ObjectChurn};
+    use Cause::{
+        CollectiveWait, DataLoading, Feeding, FileWriting, GarbageCollection, HostCode, KernelBuild,
+        NoDemand, ObjectChurn,
+    };
     &[
         // No name has this one: the calls around a pause show it.
         kind(KernelBuild, "", "\0", &[]),
@@ -105,6 +108,8 @@ const KINDS: &[Kind] = {
         kind(Feeding, "jax.device_put", "jax/_src/dispatch.py", &["_device_put", "device_put"]),
         kind(Feeding, "jax.device_put", "", &["LinearizeIntoImpl", "Linearize", "BufferFromHostBuffer"]),
         kind(Feeding, "cupy.asarray", "cupy/_creation/from_data.py", &[]),
+        kind(CollectiveWait, "MPI", "", MPI),
+        kind(NoDemand, "", "selectors.py", &["select"]),
         kind(HostCode, "torch.optim, tensor by tensor", "torch/optim/", &["_single_tensor_"]),
     ]
 };
@@ -113,11 +118,42 @@ const KINDS: &[Kind] = {
 const CUDNN: &[&str] =
     &["create_cudnn_execution_plan", "create_execution_plans", "build_plans", "build_operation_graph"];
 
+/// Functions of MPI's that wait for another rank, and those in which Open MPI and MPICH do.
+const MPI: &[&str] = &[
+    "MPI_Wait",
+    "PMPI_Wait",
+    "MPI_Recv",
+    "PMPI_Recv",
+    "MPI_Sendrecv",
+    "PMPI_Sendrecv",
+    "MPI_Barrier",
+    "PMPI_Barrier",
+    "MPI_Allreduce",
+    "PMPI_Allreduce",
+    "MPI_Allgather",
+    "PMPI_Allgather",
+    "MPI_Alltoall",
+    "PMPI_Alltoall",
+    "MPI_Bcast",
+    "PMPI_Bcast",
+    "MPI_Reduce",
+    "PMPI_Reduce",
+    "opal_progress",
+    "ucp_worker_progress",
+    "MPIDI_",
+];
+
 const LOADER: &[&str] = &["__next__", "_next_data", "_get_data", "_try_get_data", "_try_put_index"];
 
 /// Ranges with which libraries mark known work: how their names start and end, and the cause and the title of a row of [`KINDS`].
 /// PyTorch marks its data loader and each phase of a compilation, XLA those of its compiler (in the domain TSL).
-const RANGES: [(&str, &str, Cause, &str); 9] = [
+const RANGES: [(&str, &str, Cause, &str); 15] = [
+    ("MPI_Wait", "", Cause::CollectiveWait, "MPI"),
+    ("MPI_Recv", "", Cause::CollectiveWait, "MPI"),
+    ("MPI_Sendrecv", "", Cause::CollectiveWait, "MPI"),
+    ("MPI_Barrier", "", Cause::CollectiveWait, "MPI"),
+    ("MPI_All", "", Cause::CollectiveWait, "MPI"),
+    ("MPI_Bcast", "", Cause::CollectiveWait, "MPI"),
     ("", "CUDAGraphNode.record (dynamo_timed)", Cause::ObjectChurn, "torch.compile's graphs"),
     ("enumerate(DataLoader)#", "", Cause::DataLoading, "DataLoader"),
     ("", " (dynamo_timed)", Cause::KernelBuild, "torch.compile"),

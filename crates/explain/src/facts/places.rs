@@ -86,6 +86,8 @@ pub(crate) struct Marked {
     pub place: Option<Place>,
     /// The innermost range of a framework or an interpreter.
     pub range: Option<RangeId>,
+    /// All ranges around it, innermost first.
+    pub around: Vec<RangeId>,
 }
 
 /// Passes where each thread was at each of some moments, with the moment's index, to `tell`; in no order.
@@ -98,8 +100,10 @@ pub(crate) fn marked(trace: &Trace, moments: &[(ThreadId, Ns)], mut tell: impl F
         linked: None,
     });
     search(trace, &sought.collect::<Vec<_>>(), |at, sought, open| {
-        let around = open.around(&open.working, sought.end).next();
-        tell(at, Marked { place: place(trace, sought, open), range: around });
+        let range = open.around(&open.working, sought.end).next();
+        let ends = |range: &RangeId| trace.ranges.end[range.index()] >= sought.end;
+        let around = open.ranges.iter().rev().copied().filter(ends).collect();
+        tell(at, Marked { place: place(trace, sought, open), range, around });
     });
 }
 
@@ -211,6 +215,15 @@ pub(crate) fn of_frame(trace: &Trace, frame: &Frame) -> Place {
     }
 }
 
+/// The name of one of Python's built-in functions, as a profiler writes it: `<built-in method NAME of type object at 0x7f80>`,
+/// `<method 'NAME' of 'socket' objects>`.
+pub(crate) fn built_in(function: &str) -> Option<&str> {
+    let starts = ["<built-in function ", "<built-in method ", "<method "];
+    let rest = starts.iter().find_map(|start| function.strip_prefix(start))?;
+    let name = rest.split([' ', '>']).next().unwrap_or(rest).trim_matches('\'');
+    Some(name.rsplit('.').next().unwrap_or(name))
+}
+
 /// Whether a place is a line of the program's own.
 pub(crate) fn is_own_line(place: &Place) -> bool {
     place.line > 0 && is_own_code(&place.file)
@@ -220,7 +233,47 @@ pub(crate) fn is_own_line(place: &Place) -> bool {
 fn is_own_code(file: &str) -> bool {
     let library =
         ["site-packages/", "dist-packages/", "/lib/python", "<frozen", "<string>", "/torchinductor_"];
-    let package = ["torch/", "threading.py", "contextlib.py", "/usr/include/"];
+    // A profiler writes paths from the folder on, in which Python finds modules.
+    let package = [
+        "torch/",
+        "numpy/",
+        "scipy/",
+        "pandas/",
+        "PIL/",
+        "cv2/",
+        "sklearn/",
+        "requests/",
+        "urllib3/",
+        "tqdm/",
+        "triton/",
+        "threading.py",
+        "contextlib.py",
+        "queue.py",
+        "selectors.py",
+        "socket.py",
+        "ssl.py",
+        "subprocess.py",
+        "pickle.py",
+        "copy.py",
+        "random.py",
+        "runpy.py",
+        "functools.py",
+        "zipfile.py",
+        "gzip.py",
+        "tarfile.py",
+        "tempfile.py",
+        "shutil.py",
+        "multiprocessing/",
+        "concurrent/",
+        "asyncio/",
+        "logging/",
+        "json/",
+        "http/",
+        "urllib/",
+        "importlib/",
+        "email/",
+        "/usr/include/",
+    ];
     // Headers of the compiler's and CUDA's, inlined, and what nvcc writes around a kernel.
     let headers =
         ["/include/c++/", "-linux/include/", "-linux-gnu/include/", "/cuda/include/", ".cudafe1.stub.c"];
@@ -233,16 +286,30 @@ fn is_own_module(trace: &Trace, frame: &Frame) -> bool {
     let function = trace.text(frame.function);
     // The runtime may be linked into the program, and wrappers in its headers always are.
     let theirs_inlined = function.starts_with("libcudart_static") || is_runtime_function(function);
-    // Whatever library they are in, the function that calls these waits.
-    let only_waits = ["uv_", "pthread_", "std::condition_variable", "std::this_thread", "std::thread::join"];
-    let theirs_inlined = theirs_inlined || only_waits.iter().any(|start| function.starts_with(start));
+    // Whatever library these are in, their caller is of the program.
+    let of_libraries = ["uv_", "pthread_", "std::", "MPI_", "PMPI_"];
+    let theirs_inlined = theirs_inlined || of_libraries.iter().any(|start| function.starts_with(start));
     let named = !function.is_empty() && !function.starts_with("0x") && !function.starts_with('[');
     named && !theirs_inlined && is_beyond_cuda(trace, frame)
 }
 
 /// Whether a native frame is in a library or a program, but not in CUDA's, the tracer's or the C libraries.
 fn is_beyond_cuda(trace: &Trace, frame: &Frame) -> bool {
-    let theirs = ["libcuda", "libcupti", "libc.so", "libc-", "libpthread", "libToolsInjection", "libnvidia"];
+    let theirs = [
+        "libcuda",
+        "libcupti",
+        "libc.so",
+        "libc-",
+        "libpthread",
+        "libToolsInjection",
+        "libnvidia",
+        "libstdc++",
+        "libmpi",
+        "libopen-",
+        "libucp",
+        "libuct",
+        "libucs",
+    ];
     let file = file_name(trace.text(frame.module));
     !file.is_empty() && !theirs.iter().any(|start| file.starts_with(start))
 }
@@ -348,7 +415,10 @@ impl Open {
         self.ranges.push(range);
         match ranges.kind[range.index()] {
             RangeKind::Operator => self.operators.set(at, end),
-            RangeKind::User => self.users.set(at, end),
+            // The number of a step is no place.
+            RangeKind::User if !trace.text(ranges.name[range.index()]).starts_with("ProfilerStep#") => {
+                self.users.set(at, end);
+            }
             _ => {}
         }
         if ranges.stack[range.index()].is_some() {

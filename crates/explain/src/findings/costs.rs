@@ -12,8 +12,10 @@ use crate::result::finding::{ChainLink, Phase};
 use crate::result::framework::Frameworks;
 use crate::rules::about::Statement;
 use crate::rules::fixes::{BATCHED_COPIES, EAGER_LOADING, FOREACH, GRAPH, of_memory};
+use crate::rules::{dependency::NEEDED_EVENT, kernel_build::NATIVE_CODE};
 use crate::{
-    Cause, Confidence, Detail, Evidence, Example, Finding, Party, Pauses, Place, Unselected, Waiter, classify,
+    Cause, Confidence, Detail, Evidence, Example, Finding, Fix, Party, Pauses, Place, Unselected, Waiter,
+    classify,
 };
 use rustc_hash::FxHashMap;
 use std::collections::BTreeMap;
@@ -140,8 +142,15 @@ impl<'a> Roots<'a> {
         let waiter = waiters.first().map_or(ThreadId::NONE, |(thread, _)| *thread);
         let called = if chained.is_held { "" } else { call };
         let stacks = rows.iter().filter_map(|row| stack(row.root.culprit));
-        let mut fixes = handles::fixes(self.facts.trace, stacks, of_memory(&fixes, call));
-        fixes.retain(|fix| *fix != FOREACH || mark.is_some_and(Mark::is_of_one_tensor));
+        let mut fixes: Vec<Fix> = handles::fixes(self.facts.trace, stacks, of_memory(&fixes, call));
+        let of_optimizer = places.first().is_some_and(|place| place.function.contains("Optimizer.step#"));
+        let is_of_one_tensor = mark.is_some_and(Mark::is_of_one_tensor) || of_optimizer;
+        fixes.retain(|fix| *fix != FOREACH || is_of_one_tensor);
+        fixes.retain(|fix| *fix != NATIVE_CODE);
+        let is_host_function = ["HostFunc", "AddCallback"].iter().any(|name| call.contains(name));
+        fixes.retain(|fix| *fix != NEEDED_EVENT || !is_host_function);
+        let is_between = rows.iter().all(|row| matches!(row.root.culprit, Culprit::Between(_)));
+        fixes.retain(|fix| *fix != GRAPH || cause != Cause::HostCode || is_between);
         fixes.retain(|fix| *fix != GRAPH || call.is_empty() || fits_in_graph(call));
         // What copies piece by piece copies them together first.
         let in_pieces = pieces.is_some_and(|name| self.facts.trace.text(name) == call);
@@ -414,9 +423,11 @@ fn example((ns, start): &(Ns, Ns)) -> Example {
 
 /// Evidence of a root. Ranks that are not in the trace show in the times of kernels alone.
 fn evidence(facts: &Facts<'_>, root: &Root) -> Evidence {
-    let is_of_one_rank = root.cause == Cause::CollectiveWait && matches!(root.culprit, Culprit::Call(..));
-    if is_of_one_rank {
+    let waits = root.cause == Cause::CollectiveWait;
+    if waits && matches!(root.culprit, Culprit::Call(..)) {
         Evidence::Timing
+    } else if waits && matches!(root.culprit, Culprit::Spot(..)) {
+        Evidence::Sample
     } else {
         About::of(root.cause).evidence_in(&facts.trace.meta.source)
     }

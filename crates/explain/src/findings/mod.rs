@@ -25,7 +25,8 @@ use crate::result::framework::Frameworks;
 use crate::result::loss::Loss;
 use crate::result::side::{Doing, Side};
 use crate::rules::fixes::{GRAPH, of_memory};
-use crate::{Cause, Confidence, Evidence, Example, Finding, Party, Place, Unselected, Waiter};
+use crate::rules::kernel_build::NATIVE_CODE;
+use crate::{Cause, Confidence, Evidence, Example, Finding, Fix, Party, Place, Unselected, Waiter};
 use costs::{Roots, phase};
 use rustc_hash::{FxHashMap, FxHashSet};
 use trace::{CallId, Ns};
@@ -161,6 +162,8 @@ fn finding(facts: &Facts<'_>, frameworks: &Frameworks<'_>, places: &Places, fold
     let stack = |stretch: Stretch| Some(facts.trace.calls.stack[stretch.call()?.index()]);
     let statement = About::of(key.cause).state(|| Grounds::new(facts, key, group));
     let fixes = of_memory(&statement.fixes, facts.trace.text(key.holder.unwrap_or(key.waiter).name()));
+    let in_driver = |fix: &Fix| key.cause != Cause::KernelBuild || *fix == NATIVE_CODE;
+    let fixes: Vec<Fix> = fixes.into_iter().filter(in_driver).collect();
     Finding {
         id: String::new(),
         cause: key.cause,

@@ -4,7 +4,7 @@ use super::costs::{Roots, is_chained, name, sleeps, time};
 use crate::Place;
 use crate::account::{Culprit, Row, Sampled, add_to};
 use crate::analysis::group::Key;
-use crate::facts::places::{marked, place_of_stack, places};
+use crate::facts::places::{built_in, marked, place_of_stack, places};
 use rustc_hash::FxHashMap;
 use trace::{Ns, Sym, ThreadId};
 
@@ -26,8 +26,8 @@ impl Roots<'_> {
         marked(trace, &moments, |_, marked| {
             let range = marked.range.filter(|_| marked.place.as_ref() == Some(line));
             let name = range.map(|range| trace.text(trace.ranges.name[range.index()]));
-            let tells = |name: &&str| name.starts_with("<built-in") || name.contains("::");
-            name.filter(tells).into_iter().for_each(|name| add_to(&mut names, name, 1));
+            let told = name.and_then(|name| built_in(name).or(Some(name).filter(|name| name.contains("::"))));
+            told.into_iter().for_each(|name| add_to(&mut names, name, 1));
         });
         let (name, _) = names.into_iter().find(|(_, count)| count * 2 > moments.len())?;
         Some(Place { file: String::new(), line: 0, function: name.to_owned() })
@@ -58,7 +58,12 @@ impl Roots<'_> {
                 found.places.push(place);
             }
         }
-        let Some(name) = name(rows[0].root.culprit) else { return found };
+        let Some(name) = name(rows[0].root.culprit) else {
+            // What lies between calls is where these are.
+            let between = found.places.is_empty() && matches!(rows[0].root.culprit, Culprit::Between(_));
+            found.places = if between { self.marked_places(rows) } else { found.places };
+            return found;
+        };
         if known * 2 < time(rows) && !is_chained(rows[0]) {
             let threads: Vec<ThreadId> = rows[0].waiters.iter().map(|(thread, _)| *thread).collect();
             let mut sampled = self.costs.places_in_calls(self.facts, &threads, name);

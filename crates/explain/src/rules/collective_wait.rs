@@ -11,12 +11,13 @@ pub(super) static ABOUT: About = About {
     bound: Bound::Gpu,
     family: Family::Sync,
     nature: Nature::Lost,
-    evidence: &[Evidence::Record, Evidence::Timing],
+    evidence: &[Evidence::Record, Evidence::Timing, Evidence::Sample],
     fixes: &[],
     state: State::Account {
         because: &[
             "the kernels of the collective ended together, and this rank's began before the last rank's",
             "kernels that exchange the same took longer than the shortest of them: the rest is time until the last rank began",
+            "the thread was in a function of MPI's that waits for another rank",
         ],
         why: "no rank can go on in a collective before the last one has begun",
     },

@@ -4,7 +4,7 @@ use crate::rules::about::{About, Bound, Family, Nature, State};
 use crate::rules::forms::forms;
 use crate::{At, Evidence, Fix};
 
-const NEEDED_EVENT: Fix = Fix {
+pub(crate) const NEEDED_EVENT: Fix = Fix {
     id: "needed-event",
     text: "wait for the event of the work that is needed, recorded right after it, and for nothing issued later",
     safety: "safe if the event is recorded after the last write to what is read",

@@ -79,6 +79,10 @@ pub(crate) fn inferred(facts: &Facts<'_>, holders: &Holders, call: CallId, parts
     if !parts.mostly_open() {
         return;
     }
+    if facts.duration(call) >= SURELY_SETUP && facts.compiles_within(call) {
+        let reason = Reason::new(Cause::KernelBuild, Evidence::Sample, Confidence::Likely, Fact::None);
+        return parts.claim(facts.start(call), facts.end(call) - facts.usual(call), reason);
+    }
     let calls = &facts.trace.calls;
     let loads = profiler_overhead::loads_within(facts, call);
     let loaded = || facts.ops(call).first().copied().filter(|_| loads);

@@ -2,7 +2,7 @@
 
 use crate::Evidence;
 use crate::rules::about::{About, Bound, Family, Nature, State};
-use crate::rules::fixes::FOREACH;
+use crate::rules::fixes::{FOREACH, GRAPH};
 
 pub(super) static ABOUT: About = About {
     meaning: "a thread runs code of the program's or of a library, outside CUDA calls",
@@ -11,7 +11,7 @@ pub(super) static ABOUT: About = About {
     family: Family::Host,
     nature: Nature::Lost,
     evidence: &[Evidence::Sample, Evidence::Record],
-    fixes: &[FOREACH],
+    fixes: &[FOREACH, GRAPH],
     state: State::Account {
         because: &[
             "the scheduler's numbers show that the thread ran; samples show where",

@@ -14,7 +14,7 @@ pub(super) static ABOUT: About = About {
     family: Family::Setup,
     nature: Nature::Lost,
     evidence: &[Evidence::Sample, Evidence::Record],
-    fixes: &[FIXED_SHAPES, EAGER_LOADING],
+    fixes: &[FIXED_SHAPES, EAGER_LOADING, NATIVE_CODE],
     state: State::Account {
         because: &[
             "samples of the thread lie in a compiler, or it ran before each of many calls that load code",
@@ -36,6 +36,16 @@ const FIXED_SHAPES: Fix = Fix {
         CuPy: "fixed-shapes.cupy.py",
         Jax: "fixed-shapes.jax.py",
     ],
+};
+
+/// Offered where the driver itself compiles.
+pub(crate) const NATIVE_CODE: Fix = Fix {
+    id: "native-code",
+    text: "compile for this GPU (nvcc -gencode arch=compute_NN,code=sm_NN), or keep the driver's cache between runs (CUDA_CACHE_PATH)",
+    safety: "safe; the program grows by the code of each architecture",
+    change: None,
+    at: At::Waiter,
+    forms: &[],
 };
 
 /// So many pauses of a site must be of this kind: a first use happens once, and what a program does before it need not be for it. GPT-2 of

@@ -7,8 +7,8 @@ use crate::layout::{cut, elide, width};
 use crate::place::{below, short, wide};
 use crate::units;
 use explain::{
-    About, AccountPart, Cause, Explanation, Finding, Fix, GpuAccount, Pauses, Phase, Place, ThreadAccount,
-    is_usual,
+    About, AccountPart, Cause, Explanation, Finding, Fix, GpuAccount, OverlapRule, Pauses, Phase, Place,
+    ThreadAccount, is_usual,
 };
 use trace::Ns;
 
@@ -76,7 +76,11 @@ pub(super) fn costs(explanation: &Explanation) -> Vec<Cost> {
         // chance.
         let is_of_pairs =
             matches!(one.cause, Cause::Allocation | Cause::ObjectChurn | Cause::PoolTrim | Cause::NoCpu);
-        match named.iter_mut().find(|known| is_of_pairs && known.cause == one.cause) {
+        let is_same = |known: &Named| {
+            let place = |of: &Named| (of.what.clone(), of.behind.clone(), of.at.clone(), of.inner.clone());
+            known.cause == one.cause && (is_of_pairs || !one.id.is_empty() && place(known) == place(&one))
+        };
+        match named.iter_mut().find(|known| is_same(known)) {
             Some(known) => {
                 known.share += one.share;
                 known.gain = known.gain.max(one.gain);
@@ -85,8 +89,11 @@ pub(super) fn costs(explanation: &Explanation) -> Vec<Cost> {
         }
     }
     named.retain(|cause| cause.share >= least);
+    // Beside what is known, a little that is not is no news.
+    let knows = named.iter().any(|cause| !cause.id.is_empty());
+    named.retain(|cause| !knows || !cause.id.is_empty() || cause.share >= SMALL_OF_BUSY);
     if named.is_empty() {
-        named.extend(busy_with(explanation, least));
+        named.extend(busy_with(explanation, least).or_else(|| in_one_stream(explanation)));
     }
     rank(&mut named);
     let large = named.iter().take_while(|cause| cause.share >= SMALL_OF_BUSY).count();
@@ -96,7 +103,8 @@ pub(super) fn costs(explanation: &Explanation) -> Vec<Cost> {
     // Of steps, what happens once is a remark.
     let repeats = explanation.accounts.steady.is_some() && explanation.steps.is_some();
     let drowns = |cost: &Cost| {
-        repeats && costs.first().is_some_and(|first| first.share() >= SMALL_OF_STEPS * cost.share())
+        let first = costs.iter().find(|cost| !cost.finding().is_empty());
+        repeats && first.is_some_and(|first| first.share() >= SMALL_OF_STEPS * cost.share())
     };
     let last = of_once.as_ref().is_some_and(drowns);
     if let Some(once) = of_once.filter(|cost| !last || cost.share() >= SMALL_OF_BUSY) {
@@ -120,6 +128,26 @@ fn busy_with(explanation: &Explanation, least: f64) -> Option<Named> {
         .filter(is_of_copies)
         .filter_map(|finding| Some((finding, gain(finding)?)));
     found.next().map(|(finding, share)| Named { share, ..Named::of(finding, explanation, true) })
+}
+
+/// The smallest part of a GPU's time that copies and kernels in one stream must cost it: a choice.
+const IN_TURNS: f64 = 0.15;
+
+/// Copies and kernels of a busy GPU that could run at the same time, and are in one stream.
+fn in_one_stream(explanation: &Explanation) -> Option<Named> {
+    let [gpu] = explanation.accounts.gpus.as_slice() else { return None };
+    let overlap =
+        explanation.overlap.iter().find(|overlap| overlap.judged && overlap.device == gpu.device)?;
+    let lost = overlap.lost.iter().find(|lost| lost.rule == OverlapRule::OneStream)?;
+    let share = lost.lost_ns as f64 / gpu.working_ns().max(1) as f64;
+    let what = "copies and kernels run one after the other: split the work among streams";
+    let call = lost
+        .operations
+        .iter()
+        .map(|late| visible(&late.call).into_owned())
+        .find(|call| call.contains("Memcpy"));
+    let at = call.unwrap_or_default();
+    (share >= IN_TURNS).then(|| Named { at, ..Named::plain(Cause::GpuFull, share, what.to_owned()) })
 }
 
 /// `97 % of thread main's time: calls wait for the GPU without being asked to (run.py:3; device-scalar); the GPU loses nothing by it.`
@@ -317,7 +345,7 @@ impl Named {
             id: finding.id.clone(),
             cause: finding.cause,
             share: if knows_costs { finding.worth() } else { finding.share },
-            what: format!("{}{when}", about.brief),
+            what: format!("{}{when}", if is_between(finding) { BETWEEN } else { about.brief }),
             exposes: knows_costs && finding.exposes(),
             behind,
             whole: place.map_or(String::new(), wide),
@@ -371,6 +399,13 @@ impl Named {
     }
 }
 
+/// The words for host code between calls that follow each other at once, as launches do.
+const BETWEEN: &str = "host code runs between launches";
+
+fn is_between(finding: &Finding) -> bool {
+    finding.cause == Cause::HostCode && finding.fixes.iter().any(|fix| fix.id == "graph")
+}
+
 /// `after cudaDeviceSynchronize`: where pauses are of which nothing else tells the place.
 fn between(pauses: &Pauses) -> String {
     format!("after {}", visible(&pauses.after))
@@ -381,12 +416,27 @@ fn unfound(explanation: &Explanation) -> impl Iterator<Item = Named> {
     let gpus = &explanation.accounts.gpus;
     let all: Ns = gpus.iter().map(GpuAccount::working_ns).sum();
     [Cause::NotRecorded, Cause::Dependency].into_iter().map(move |cause| {
-        let parts = gpus.iter().flat_map(|gpu| &gpu.idle).filter(|part| part.cause == cause);
+        let parts: Vec<&AccountPart> =
+            gpus.iter().flat_map(|gpu| &gpu.idle).filter(|part| part.cause == cause).collect();
         let advice =
             if cause == Cause::NotRecorded { lacking::reasons(&explanation.trace) } else { String::new() };
-        let share = parts.map(|part| part.ns).sum::<Ns>() as f64 / all.max(1) as f64;
-        Named::plain(cause, share, format!("{}{advice}", About::of(cause).brief))
+        let all_ns: Ns = parts.iter().map(|part| part.ns).sum();
+        // What an event or a host function ordered is a finding.
+        let found = explanation.findings.iter().filter(|finding| finding.cause == cause);
+        let ns = (all_ns - found.map(|finding| finding.cost_ns).sum::<Ns>()).max(0);
+        let brief = About::of(cause).brief;
+        Named {
+            at: most(&parts, ns),
+            ..Named::plain(cause, ns as f64 / all.max(1) as f64, format!("{brief}{advice}"))
+        }
     })
+}
+
+/// The place that has most of some parts; empty if none has half of them.
+fn most(parts: &[&AccountPart], all: Ns) -> String {
+    let longest = parts.iter().flat_map(|part| &part.spent).max_by_key(|spent| spent.ns);
+    let place = longest.filter(|spent| spent.ns >= all / 2).and_then(|spent| spent.place.as_ref());
+    place.map_or(String::new(), short)
 }
 
 /// Costs of calls and threads that are not selected.

@@ -15,6 +15,9 @@ const WORTH_OF_ENDING: Ns = 20;
 /// The part from which on its ending is what there is to explain.
 const MOST: Ns = 50;
 
+/// Longest time that contexts take to be set up where nothing is wrong, ns: 0.2 to 1 s (H100, H200, driver 580).
+const CONTEXT: Ns = 2_000_000_000;
+
 /// Most of what it did that is named.
 const NAMED: usize = 3;
 
@@ -105,7 +108,7 @@ fn longest_part(margin: &Margin) -> Option<&AccountPart> {
 fn to_explain(explanation: &Explanation) -> Option<&AccountPart> {
     let accounts = &explanation.accounts;
     let start_up = accounts.start_up.as_ref().filter(|one| accounts.steady.is_none() && has(one, WORTH))?;
-    longest_part(start_up).filter(|longest| longest.cause != Cause::FirstUse)
+    longest_part(start_up).filter(|longest| longest.cause != Cause::FirstUse || longest.ns >= CONTEXT)
 }
 
 /// The finding of what a start-up that comes first took longest for.

@@ -18,12 +18,18 @@ pub fn launch_floor(trace: &Trace, started: impl Iterator<Item = OpId>) -> Ns {
     *latencies.select_nth_unstable(tenth).1
 }
 
-/// The operations of a device, by start, that started when it ran nothing.
+/// The operations of a device, by start, that started when it ran nothing, and were asked for then: one that was asked for before waited
+/// for something else.
 pub fn started_idle(trace: &Trace, ops: &[OpId]) -> impl Iterator<Item = OpId> {
     let mut done = Ns::MIN;
     ops.iter().copied().filter(move |op| {
-        let is_idle = done < trace.ops.start[op.index()];
+        let is_idle = done < trace.ops.start[op.index()] && is_asked_after(trace, *op, done);
         done = done.max(trace.ops.end[op.index()]);
         is_idle
     })
+}
+
+/// Whether the call that asked for an operation returned after a moment.
+pub fn is_asked_after(trace: &Trace, op: OpId, moment: Ns) -> bool {
+    trace.ops.call[op.index()].some().is_none_or(|call| trace.calls.end[call.index()] >= moment)
 }

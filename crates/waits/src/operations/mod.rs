@@ -22,7 +22,7 @@ mod turns;
 pub use capacity::{Capacity, WHOLE};
 pub use connections::SharedQueue;
 pub use divide::{OperationWaits, Piece};
-pub use floor::{launch_floor, started_idle};
+pub use floor::{is_asked_after, launch_floor, started_idle};
 pub use grounds::Grounds;
 pub use signalled_together::done_before_signal;
 pub use turns::contexts_take_turns;
