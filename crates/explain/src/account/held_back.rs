@@ -18,8 +18,8 @@ pub(super) struct HeldRows {
     pub ready: Vec<Row>,
     /// Of calls that would have asked for more.
     pub asking: Vec<Row>,
-    /// Of kernels that waited for pages.
-    pub faulting: Vec<Row>,
+    /// Of kernels that waited for pages, or took longer beside another process's.
+    pub running: Vec<Row>,
 }
 
 /// Cost of each root to a GPU while it was busy.
@@ -41,7 +41,7 @@ pub(super) fn rows(blame: &Blame<'_>, timeline: &Timeline<'_>, waiting: &Waiting
     HeldRows {
         ready: settle(ready.done(), blame.sites),
         asking: settle(asking.done(), blame.sites),
-        faulting: faulting(blame, timeline, waiting),
+        running: faulting(blame, timeline, waiting),
     }
 }
 
@@ -105,7 +105,7 @@ pub(super) fn of_streams(blame: &Blame<'_>, waiting: &Waiting) -> Vec<RootTimes>
 }
 
 /// The parts of `[from, to)` in which no operation was held back.
-fn without(held: &[Held], from: Ns, to: Ns) -> Vec<(Ns, Ns)> {
+pub(super) fn without(held: &[Held], from: Ns, to: Ns) -> Vec<(Ns, Ns)> {
     let (mut parts, mut now) = (Vec::new(), from);
     let first = held.partition_point(|held| held.end <= from);
     for held in held[first..].iter().take_while(|held| held.start < to) {

@@ -25,6 +25,7 @@ mod roots;
 mod sampled;
 mod segment;
 mod settle;
+mod shared;
 mod sites;
 mod steps;
 mod streams;
@@ -205,16 +206,16 @@ impl<'a> Charges<'a> {
         held: Option<(&Waiting, HeldRows)>,
         for_people: bool,
     ) -> Vec<Vec<Row>> {
-        if let Some((waiting, HeldRows { ready, asking, faulting })) = held {
+        if let Some((waiting, HeldRows { ready, asking, running })) = held {
             gpu.account.held_back = waiting.held_back(blame.facts.trace);
             gpu.account.held_back.extend(held_back::of_calls(&asking));
-            gpu.account.held_back.extend(held_back::of_calls(&faulting));
+            gpu.account.held_back.extend(held_back::of_calls(&running));
             gpu.account.held_back.sort_by_key(|held| (std::cmp::Reverse(held.part.ns), held.part.cause));
-            self.parts.held_back.push(charged(ready.iter().chain(&asking).chain(&faulting)));
+            self.parts.held_back.push(charged(ready.iter().chain(&asking).chain(&running)));
             if for_people {
                 self.parts.streams.extend(held_back::of_streams(blame, waiting));
             }
-            self.rows.extend(ready.into_iter().chain(asking).chain(faulting));
+            self.rows.extend(ready.into_iter().chain(asking).chain(running));
         }
         self.parts.gpus.push(charged(&gpu.rows));
         self.gpus.push(gpu.account);
@@ -234,7 +235,8 @@ fn within(spans: &[(Ns, Ns)], window: (Ns, Ns)) -> Vec<(ThreadId, (Ns, Ns))> {
 /// Waits of a GPU's operations, and their cost to it.
 fn of_streams(blame: &Blame<'_>, timeline: &Timeline<'_>, window: (Ns, Ns)) -> (Waiting, HeldRows) {
     let waiting = Waiting::of(blame.facts, timeline, window);
-    let held_back = held_back::rows(blame, timeline, &waiting);
+    let mut held_back = held_back::rows(blame, timeline, &waiting);
+    held_back.running.extend(shared::rows(blame, timeline, &waiting));
     (waiting, held_back)
 }
 

@@ -16,7 +16,7 @@ const MPS: Fix = Fix {
 };
 
 pub(super) static ABOUT: About = About {
-    meaning: "a kernel that is ready waits while the GPU runs another process's kernels",
+    meaning: "a kernel waits, or takes longer, while the GPU runs another process's kernels",
     brief: "kernels wait for another process's turn",
     bound: Bound::Gpu,
     family: Family::Sync,
@@ -24,7 +24,9 @@ pub(super) static ABOUT: About = About {
     evidence: &[Evidence::Timing],
     fixes: &[MPS],
     state: State::Account {
-        because: &["kernels of two contexts started in turns, with the time of a switch between them"],
+        because: &[
+            "kernels of two contexts started in turns, with the time of a switch between them, or took longer while another process's ran",
+        ],
         why: "without MPS a GPU runs the kernels of one process at a time, and processes take turns",
     },
 };
