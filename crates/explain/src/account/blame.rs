@@ -79,6 +79,27 @@ impl Blame<'_> {
         is_next.then(|| Root::new(Cause::Dependency, culprit))
     }
 
+    /// Charges a cause with `ns` of the time for which a kernel ran, and the kernel's name with it.
+    pub fn kernel(&self, charges: &mut Charges, cause: Cause, op: OpId, ns: Ns) {
+        let (facts, ops) = (self.facts, &self.facts.trace.ops);
+        let call = facts.outermost(ops.call[op.index()]).some();
+        let path = call.map(|call| Path::of(facts.thread(call)));
+        let row = charges.charge(path.as_ref(), self.of_kernel(cause, op), ops.start[op.index()], ns);
+        if let (Some(row), Some(call)) = (row, call) {
+            charges.is_of_call(row, call, ns);
+        }
+    }
+
+    /// The root of a time that is due to a kernel.
+    pub fn of_kernel(&self, cause: Cause, op: OpId) -> Root {
+        let (facts, ops) = (self.facts, &self.facts.trace.ops);
+        let call = facts.outermost(ops.call[op.index()]).some();
+        let stack = call.map_or(StackId::NONE, |call| facts.own_stack(call));
+        let process = facts.trace.process_of_stream(ops.stream[op.index()]);
+        let root = Root::new(cause, Culprit::Call(process, ops.name[op.index()], stack));
+        root.selected(call.is_none_or(|call| facts.is_chosen_operation(op, call)))
+    }
+
     /// Charges a gap that ended when a page migrated: to what the thread did that must have touched it, if that was no call.
     fn migration(&self, charges: &mut Charges, root: Root, gap: &Gap) {
         let Some(touching) = self.only_thread(gap.next).map(Path::of) else {

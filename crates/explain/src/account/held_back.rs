@@ -10,7 +10,7 @@ use super::sums::add_to;
 use crate::{About, Cause, Confidence};
 use rustc_hash::FxHashMap;
 use std::collections::BTreeMap;
-use trace::{CallId, CopyKind, Ns, OpId, OpKind, StackId, StreamId, ThreadId, Times};
+use trace::{CallId, CopyKind, Ns, OpId, OpKind, StreamId, ThreadId, Times};
 
 /// Cost of each root to a GPU while it was busy.
 pub(super) struct HeldRows {
@@ -48,8 +48,7 @@ pub(super) fn rows(blame: &Blame<'_>, timeline: &Timeline<'_>, waiting: &Waiting
 /// Time for which kernels waited for pages of unified memory that moved while they ran, and nothing was held back: to the GPU, and away
 /// from it where it has no room for more.
 fn faulting(blame: &Blame<'_>, timeline: &Timeline<'_>, waiting: &Waiting) -> Vec<Row> {
-    let (trace, mut charges) = (blame.facts.trace, Charges::default());
-    let ops = &trace.ops;
+    let (ops, mut charges) = (&blame.facts.trace.ops, Charges::default());
     let times = |op: &OpId| (ops.start[op.index()], ops.end[op.index()]);
     let moves: Vec<OpId> = timeline.ops().iter().copied().filter(|op| blame.is_migration(*op)).collect();
     if moves.is_empty() {
@@ -65,16 +64,7 @@ fn faulting(blame: &Blame<'_>, timeline: &Timeline<'_>, waiting: &Waiting) -> Ve
         let moved = if come.part(start, end) > 0 { &moved } else { &come };
         let ns = parts.into_iter().map(|(from, to)| moved.part(from, to)).sum();
         done = done.max(end);
-        let call = blame.facts.outermost(ops.call[op.index()]).some();
-        let thread = call.map_or(ThreadId::NONE, |call| blame.facts.thread(call));
-        let stack = call.map_or(StackId::NONE, |call| blame.facts.own_stack(call));
-        let process = trace.process_of_stream(ops.stream[op.index()]);
-        let root = Root::new(Cause::PageMigration, Culprit::Call(process, ops.name[op.index()], stack));
-        let root = root.selected(call.is_none_or(|call| blame.facts.is_chosen_operation(*op, call)));
-        let row = charges.charge(thread.some().map(Path::of).as_ref(), root, start, ns);
-        if let (Some(row), Some(call)) = (row, call) {
-            charges.is_of_call(row, call, ns);
-        }
+        blame.kernel(&mut charges, Cause::PageMigration, *op, ns);
     }
     charges.done()
 }

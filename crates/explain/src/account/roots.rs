@@ -1,6 +1,7 @@
 //! Roots of delays of threads and GPUs: a cause with its culprit, and how much time each is charged with.
 
-use super::sites::{SiteId, SpotId};
+use super::naming::SpotId;
+use super::sites::SiteId;
 use super::sums::add_to;
 use super::trail::Trail;
 use crate::Cause;

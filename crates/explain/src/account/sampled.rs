@@ -1,7 +1,8 @@
 //! Costs of the roots of the GPUs' idle time, and the samples at their places.
 
+use super::naming::SpotId;
 use super::roots::{PartRoots, Row};
-use super::sites::{Sites, SpotId};
+use super::sites::Sites;
 use super::sums::add_to;
 use crate::facts::Facts;
 use crate::facts::call_tree::{TreeRow, tree};

@@ -1,7 +1,8 @@
 //! Gives what threads did outside calls to places, in proportion to the weight of the samples within.
 
+use super::naming::SpotId;
 use super::roots::{Between, Culprit, Root, Row, united};
-use super::sites::{ENOUGH, SiteId, Sites, SpotId};
+use super::sites::{ENOUGH, SiteId, Sites};
 use super::sums::add_to;
 use crate::{Cause, SAMPLE};
 use rustc_hash::FxHashMap;

@@ -3,11 +3,11 @@
 use super::blame::Blame;
 use super::gaps::Timeline;
 use super::held_back::without;
-use super::roots::{Charges, Culprit, Path, Root, Row};
+use super::roots::{Charges, Row};
 use super::streams::Waiting;
 use crate::Cause;
 use rustc_hash::FxHashMap;
-use trace::{Ns, OpId, OpKind, ProcessId, StackId, Sym, ThreadId, Times};
+use trace::{Ns, OpId, OpKind, ProcessId, Sym, Times};
 
 /// Fewest kernels of a name that ran alone by which the time is known that they take, and the least part, in percent, by which those beside
 /// another process's must take longer. Choices.
@@ -60,17 +60,9 @@ pub(super) fn rows(blame: &Blame<'_>, timeline: &Timeline<'_>, waiting: &Waiting
         }
         let (from, to) = (start.max(timeline.span.0), end.min(timeline.span.1));
         let free: Ns = without(&waiting.held, from, to).into_iter().map(|(from, to)| to - from).sum();
-        let call = blame.facts.outermost(ops.call[op.index()]).some();
-        let thread = call.map_or(ThreadId::NONE, |call| blame.facts.thread(call));
-        let culprit = Culprit::Call(process(op), ops.name[op.index()], StackId::NONE);
-        let root = Root::new(Cause::TimeSlicing, culprit);
-        let root = root.selected(call.is_none_or(|call| blame.facts.is_chosen_operation(op, call)));
         // While two processes' kernels run, the GPU's time counts once.
         let ns = longer.min(free) / of_process.len() as Ns;
-        let row = charges.charge(thread.some().map(Path::of).as_ref(), root, start, ns);
-        if let (Some(row), Some(call)) = (row, call) {
-            charges.is_of_call(row, call, ns);
-        }
+        blame.kernel(&mut charges, Cause::TimeSlicing, op, ns);
     }
     charges.done()
 }

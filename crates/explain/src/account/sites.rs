@@ -4,24 +4,22 @@
 //! meanwhile: that asked for its work.
 
 use super::activity::Activity;
+use super::naming::{Naming, Spot, SpotId};
 use super::outside::{Outside, Pause};
 use super::segment::Segment;
 use super::sums::add_to;
 use crate::facts::Facts;
-use crate::facts::marks::{Mark, Marks};
-use crate::facts::places::{built_in, is_own_line, marked, place_of_stack};
+use crate::facts::marks::Mark;
+use crate::facts::places::{built_in, marked};
 use crate::facts::weights::{Depth, SAMPLE, weights};
 use crate::rules::kernel_build::{LEAST, OFTEN, may_build};
 use crate::{Cause, Place};
 use rustc_hash::{FxHashMap, FxHashSet};
 use std::collections::BTreeMap;
-use trace::{Api, CallId, Ns, ProcessId, RangeId, StackId, Sym, ThreadId, ThreadState, Trace};
+use trace::{Api, CallId, Ns, ProcessId, StackId, Sym, ThreadId, ThreadState, Trace};
 
 /// A row of [`Sites`].
 pub(crate) type SiteId = u32;
-
-/// A place, and what is done there: a row of [`Sites::place`].
-pub(crate) type SpotId = u32;
 
 /// The pauses of a thread between the same two calls, or all times of a thread that are no pauses.
 pub(super) struct Site {
@@ -496,80 +494,5 @@ impl Building<'_> {
     fn is_untold(&self, site: SiteId) -> bool {
         let site = &self.sites[site as usize];
         site.spot.is_none() && site.seen.iter().all(Vec::is_empty)
-    }
-}
-
-/// A place, and the known work that is done there.
-#[derive(Clone, PartialEq, Eq, Hash)]
-struct Spot {
-    place: Place,
-    mark: Option<Mark>,
-}
-
-/// Names the places of stacks, each once.
-struct Naming<'a> {
-    trace: &'a Trace,
-    places: Vec<Spot>,
-    known: FxHashMap<Spot, SpotId>,
-    stacks: FxHashMap<StackId, Option<SpotId>>,
-    marks: Marks,
-    /// The known work of ranges by their names.
-    ranges: FxHashMap<Sym, Option<Mark>>,
-}
-
-impl<'a> Naming<'a> {
-    fn new(trace: &'a Trace) -> Naming<'a> {
-        let (known, stacks, ranges) = (FxHashMap::default(), FxHashMap::default(), FxHashMap::default());
-        Naming { trace, places: Vec::new(), known, stacks, marks: Marks::default(), ranges }
-    }
-
-    fn of_stack(&mut self, stack: StackId) -> Option<SpotId> {
-        if let Some(known) = self.stacks.get(&stack) {
-            return *known;
-        }
-        let mark = self.marks.of_stack(self.trace, stack);
-        let spot = place_of_stack(self.trace, stack).map(|place| self.named(Spot { place, mark }));
-        self.stacks.insert(stack, spot);
-        spot
-    }
-
-    /// The spot of a thread that works for the one at a place: with the work that its own stack shows.
-    fn asked(&mut self, by: SpotId, stack: StackId) -> SpotId {
-        let Spot { place, mark } = self.places[by as usize].clone();
-        let own = self.marks.of_stack(self.trace, stack);
-        self.named(Spot { place, mark: own.or(mark) })
-    }
-
-    /// The spot of a place where a kernel is built, unless it has other known work.
-    fn building(&mut self, spot: SpotId, by: Mark) -> SpotId {
-        let Spot { place, mark } = self.places[spot as usize].clone();
-        self.named(Spot { place, mark: mark.or(Some(by)) })
-    }
-
-    /// The spot of a place that ranges name: the known work there is that of any of them.
-    fn of_ranges(&mut self, place: Place, around: &[RangeId]) -> SpotId {
-        let ranges = &self.trace.ranges;
-        let of_name = |range: &RangeId| {
-            let name = ranges.name[range.index()];
-            *self.ranges.entry(name).or_insert_with(|| Mark::of_range(self.trace.text(name)))
-        };
-        let named = around.iter().filter_map(of_name).min();
-        let stacks = around.iter().map(|range| ranges.stack[range.index()]);
-        let called = stacks.filter_map(|stack| self.marks.of_stack(self.trace, stack)).min();
-        let mark = [named, called].into_iter().flatten().min();
-        self.named(Spot { place, mark })
-    }
-
-    /// Whether a place is a line of the program's own.
-    fn is_own(&self, spot: SpotId) -> bool {
-        is_own_line(&self.places[spot as usize].place)
-    }
-
-    fn named(&mut self, spot: Spot) -> SpotId {
-        let next = self.places.len() as SpotId;
-        *self.known.entry(spot).or_insert_with_key(|spot| {
-            self.places.push(spot.clone());
-            next
-        })
     }
 }

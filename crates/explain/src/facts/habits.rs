@@ -42,15 +42,18 @@ impl Facts<'_> {
         }
     }
 
-    /// Whether a sample found a call's thread in the driver's compiler of PTX meanwhile.
+    /// Whether at least half of the samples of a call's thread meanwhile, two or more, lie in the driver's compiler of PTX.
     pub fn compiles_within(&self, call: CallId) -> bool {
         let compiles = self.habits.compiles.get_or_init(|| self.compiles());
         let moments = &compiles[self.thread(call).index()];
-        let from = moments.partition_point(|at| *at < self.start(call));
-        moments.get(from).is_some_and(|at| *at < self.end(call))
+        let from = moments.partition_point(|(at, _)| *at < self.start(call));
+        let within = moments[from..].iter().take_while(|(at, _)| *at < self.end(call));
+        let (all, compiling) = within.fold((0, 0), |(all, some), (_, is)| (all + 1, some + usize::from(*is)));
+        compiling >= 2 && compiling * 2 >= all
     }
 
-    fn compiles(&self) -> Vec<Vec<Ns>> {
+    /// The samples of each thread by time, and whether each lies in the driver's compiler; none where no sample does.
+    fn compiles(&self) -> Vec<Vec<(Ns, bool)>> {
         let Trace { frames, stacks, samples, .. } = self.trace;
         let is_compiler = |module: &str| module.contains("ptxjitcompiler");
         let known: Vec<bool> = self.trace.strings.iter().map(|(_, text)| is_compiler(text)).collect();
@@ -63,9 +66,9 @@ impl Facts<'_> {
             let frame = |stack: StackId| stacks.frame[stack.index()].some();
             all.any(|stack| frame(stack).is_some_and(|frame| known[frames.module[frame.index()].index()]))
         };
-        for at in (0..samples.len()).filter(|at| is_in(samples.stack[*at])) {
+        for at in 0..samples.len() {
             if let Some(thread) = samples.thread[at].some() {
-                by_thread[thread.index()].push(samples.at[at]);
+                by_thread[thread.index()].push((samples.at[at], is_in(samples.stack[at])));
             }
         }
         by_thread.iter_mut().for_each(|moments| moments.sort_unstable());

@@ -127,8 +127,8 @@ pub(super) struct Habits {
     pub samples_stacks: OnceLock<bool>,
     /// The names of functions that make a stream wait for an event.
     pub orders: OnceLock<FxHashSet<Sym>>,
-    /// When samples found each thread in the driver's own compiler, ns.
-    pub compiles: OnceLock<Vec<Vec<Ns>>>,
+    /// The samples of each thread by time, ns, and whether each lies in the driver's own compiler.
+    pub compiles: OnceLock<Vec<Vec<(Ns, bool)>>>,
     /// The function that copies in pieces.
     pub pieces: OnceLock<Option<Sym>>,
     pub blocking: OnceLock<FxHashSet<ProcessId>>,

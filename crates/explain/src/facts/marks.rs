@@ -140,20 +140,13 @@ const MPI: &[&str] = &[
     "PMPI_Reduce",
     "opal_progress",
     "ucp_worker_progress",
-    "MPIDI_",
 ];
 
 const LOADER: &[&str] = &["__next__", "_next_data", "_get_data", "_try_get_data", "_try_put_index"];
 
 /// Ranges with which libraries mark known work: how their names start and end, and the cause and the title of a row of [`KINDS`].
 /// PyTorch marks its data loader and each phase of a compilation, XLA those of its compiler (in the domain TSL).
-const RANGES: [(&str, &str, Cause, &str); 15] = [
-    ("MPI_Wait", "", Cause::CollectiveWait, "MPI"),
-    ("MPI_Recv", "", Cause::CollectiveWait, "MPI"),
-    ("MPI_Sendrecv", "", Cause::CollectiveWait, "MPI"),
-    ("MPI_Barrier", "", Cause::CollectiveWait, "MPI"),
-    ("MPI_All", "", Cause::CollectiveWait, "MPI"),
-    ("MPI_Bcast", "", Cause::CollectiveWait, "MPI"),
+const RANGES: [(&str, &str, Cause, &str); 9] = [
     ("", "CUDAGraphNode.record (dynamo_timed)", Cause::ObjectChurn, "torch.compile's graphs"),
     ("enumerate(DataLoader)#", "", Cause::DataLoading, "DataLoader"),
     ("", " (dynamo_timed)", Cause::KernelBuild, "torch.compile"),
@@ -248,8 +241,10 @@ impl Mark {
     pub fn of_range(name: &str) -> Option<Mark> {
         let name = without_tsl(name);
         let is_it = |row: &&(&str, &str, _, _)| name.starts_with(row.0) && name.ends_with(row.1);
-        let (_, _, cause, title) = RANGES.iter().find(is_it)?;
-        KINDS.iter().position(|kind| kind.cause == *cause && kind.title == *title).and_then(Mark::of_row)
+        let of_mpi =
+            || MPI.iter().any(|start| name.starts_with(start)).then_some((Cause::CollectiveWait, "MPI"));
+        let (cause, title) = RANGES.iter().find(is_it).map(|row| (row.2, row.3)).or_else(of_mpi)?;
+        KINDS.iter().position(|kind| kind.cause == cause && kind.title == title).and_then(Mark::of_row)
     }
 }
 
@@ -321,6 +316,7 @@ mod tests {
         assert_eq!(title(recorded), Some("torch.compile's graphs"));
         assert_eq!(title("Torch-Compiled Region: 0/0"), None, "it runs what was compiled");
         assert_eq!(title("TSL:XlaCompile:#module=jit_step#"), Some("XLA"));
+        assert_eq!(["MPI_Waitall", "MPI_Init"].map(title), [Some("MPI"), None]);
         assert_eq!(title("TSL:XlaModule:#hlo_module=jit_step,program_id=3#"), None, "it runs");
     }
 

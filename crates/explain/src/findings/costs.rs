@@ -6,16 +6,15 @@ use crate::analysis::group::Key;
 use crate::facts::Facts;
 use crate::facts::call_tree::{TreeRow, inner};
 use crate::facts::marks::Mark;
+use crate::findings::fitting::Fitting;
 use crate::findings::handles;
 use crate::findings::links::may_be_of_calls;
 use crate::result::finding::{ChainLink, Phase};
 use crate::result::framework::Frameworks;
 use crate::rules::about::Statement;
-use crate::rules::fixes::{BATCHED_COPIES, EAGER_LOADING, FOREACH, GRAPH, of_memory};
-use crate::rules::{dependency::NEEDED_EVENT, kernel_build::NATIVE_CODE};
+use crate::rules::fixes::{EAGER_LOADING, of_memory};
 use crate::{
-    Cause, Confidence, Detail, Evidence, Example, Finding, Fix, Party, Pauses, Place, Unselected, Waiter,
-    classify,
+    Cause, Confidence, Detail, Evidence, Example, Finding, Party, Pauses, Place, Unselected, Waiter,
 };
 use rustc_hash::FxHashMap;
 use std::collections::BTreeMap;
@@ -142,19 +141,16 @@ impl<'a> Roots<'a> {
         let waiter = waiters.first().map_or(ThreadId::NONE, |(thread, _)| *thread);
         let called = if chained.is_held { "" } else { call };
         let stacks = rows.iter().filter_map(|row| stack(row.root.culprit));
-        let mut fixes: Vec<Fix> = handles::fixes(self.facts.trace, stacks, of_memory(&fixes, call));
-        let of_optimizer = places.first().is_some_and(|place| place.function.contains("Optimizer.step#"));
-        let is_of_one_tensor = mark.is_some_and(Mark::is_of_one_tensor) || of_optimizer;
-        fixes.retain(|fix| *fix != FOREACH || is_of_one_tensor);
-        fixes.retain(|fix| *fix != NATIVE_CODE);
-        let is_host_function = ["HostFunc", "AddCallback"].iter().any(|name| call.contains(name));
-        fixes.retain(|fix| *fix != NEEDED_EVENT || !is_host_function);
-        let is_between = rows.iter().all(|row| matches!(row.root.culprit, Culprit::Between(_)));
-        fixes.retain(|fix| *fix != GRAPH || cause != Cause::HostCode || is_between);
-        fixes.retain(|fix| *fix != GRAPH || call.is_empty() || fits_in_graph(call));
-        // What copies piece by piece copies them together first.
-        let in_pieces = pieces.is_some_and(|name| self.facts.trace.text(name) == call);
-        fixes.retain(|fix| *fix != if in_pieces { GRAPH } else { BATCHED_COPIES });
+        let fixes = handles::fixes(self.facts.trace, stacks, of_memory(&fixes, call));
+        let about = Fitting {
+            cause,
+            call,
+            place: places.first(),
+            mark,
+            is_between: rows.iter().all(|row| matches!(row.root.culprit, Culprit::Between(_))),
+            in_pieces: pieces.is_some_and(|name| self.facts.trace.text(name) == call),
+        };
+        let fixes = about.fitting(fixes);
         let inner = match self.loads_in_children(cause, waiter) {
             Some(place) => vec![place.clone()],
             None if tree.is_empty() && mark.is_none() => {
@@ -276,11 +272,6 @@ impl<'a> Roots<'a> {
         };
         row.chain.iter().map(link).collect()
     }
-}
-
-/// Whether a graph spares calls of a function: one that only puts work into a stream, and launches no graph.
-fn fits_in_graph(call: &str) -> bool {
-    classify(call).enqueues() && !call.contains("GraphLaunch")
 }
 
 /// Counts the short calls of the same cause whose cost a finding of slow ones has, where they cost the GPUs more than these lost.

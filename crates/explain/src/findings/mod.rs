@@ -3,6 +3,7 @@
 pub(crate) mod costs;
 pub(crate) mod errors;
 pub(crate) mod failed;
+mod fitting;
 pub(crate) mod fold;
 mod handles;
 pub(crate) mod links;

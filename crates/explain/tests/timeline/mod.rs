@@ -24,6 +24,7 @@
 //!                                                      was throttled for 6 µs
 //! sample A 7 running main work                         A ran `work`, called by `main`
 //! sample A 7 running train.py#main torch/a.py#f        A ran `f` of a file's first line, called by the one of another file
+//! sample A 7 running main libc.so.6#poll               A ran a function of a native library
 //! locks watched
 //! threads inferred
 //! tracer T                                             T is the tracer's own thread
@@ -259,6 +260,9 @@ impl Builder {
         }
         let caller = self.stack(callers);
         let frame = match name.split_once('#') {
+            Some((module, name)) if module.contains(".so") => {
+                Frame { module: self.trace.strings.intern(module), ..self.frame(name) }
+            }
             Some((file, name)) => {
                 Frame { file: self.trace.strings.intern(file), line: 1, ..self.frame(name) }
             }

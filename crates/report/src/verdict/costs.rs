@@ -90,8 +90,9 @@ pub(super) fn costs(explanation: &Explanation) -> Vec<Cost> {
     }
     named.retain(|cause| cause.share >= least);
     // Beside what is known, a little that is not is no news.
-    let knows = named.iter().any(|cause| !cause.id.is_empty());
-    named.retain(|cause| !knows || !cause.id.is_empty() || cause.share >= SMALL_OF_BUSY);
+    let is_known = |cause: &Named| !cause.id.is_empty() && cause.cause != Cause::Unexplained;
+    let knows = named.iter().any(is_known);
+    named.retain(|cause| !knows || is_known(cause) || cause.share >= SMALL_OF_BUSY);
     if named.is_empty() {
         named.extend(busy_with(explanation, least).or_else(|| in_one_stream(explanation)));
     }
@@ -147,6 +148,7 @@ fn in_one_stream(explanation: &Explanation) -> Option<Named> {
         .map(|late| visible(&late.call).into_owned())
         .find(|call| call.contains("Memcpy"));
     let at = call.unwrap_or_default();
+    // No finding has it, and the cause is never printed: what is lost is overlap.
     (share >= IN_TURNS).then(|| Named { at, ..Named::plain(Cause::GpuFull, share, what.to_owned()) })
 }
 
