@@ -178,8 +178,10 @@ fn over(
             write(writer, STATE.is_joined.load(Relaxed));
         }
         let is_long = span.end - span.start >= STATE.seldom.load(Relaxed);
-        if is_long || result != 0 || pause >= STATE.pause.load(Relaxed) {
-            seldom(writer, span, result, pause);
+        // At level calls they are counted, and no stack has its call.
+        let is_sampled = writer.rest().is_sampled() && level != Level::Calls as u32;
+        if is_long || result != 0 || is_sampled || pause >= STATE.pause.load(Relaxed) {
+            seldom(writer, span, result, pause, is_sampled);
         }
     });
     count_unwritten(written);
@@ -194,21 +196,28 @@ fn count_unwritten(written: Option<()>) {
     }
 }
 
-/// A call that is long, that failed, that follows a pause, or the first one after the driver was initialized: has a stack
-/// written, and looks for what changed meanwhile.
+/// A call that is long, that failed, that follows a pause, that stands for many others, or the first one after the driver was
+/// initialized: has a stack written, and looks for what changed meanwhile.
 #[cold]
-fn seldom(writer: &mut Writer, span: Span, result: c_int, pause: Ticks) {
-    shielded(|| look_closer(writer, span, result, pause));
+fn seldom(writer: &mut Writer, span: Span, result: c_int, pause: Ticks, is_sampled: bool) {
+    shielded(|| look_closer(writer, span, result, pause, is_sampled));
 }
 
-fn look_closer(writer: &mut Writer, Span { start, end }: Span, result: c_int, pause: Ticks) {
-    // The stack of a call within this one says the same.
-    let has_stack = writer.rest().stacked >= start;
-    let is_allowed = || Thread::current().is_some_and(|thread| places::is_allowed(thread, end, true));
-    let ends_pause = || pause >= STATE.pause.load(Relaxed) && is_allowed();
-    if !has_stack && (end - start >= STACKS.load(Relaxed) || is_failure(result)) {
+fn look_closer(
+    writer: &mut Writer,
+    Span { start, end }: Span,
+    result: c_int,
+    pause: Ticks,
+    is_sampled: bool,
+) {
+    let ends_pause = pause >= STATE.pause.load(Relaxed);
+    if writer.rest().stacked >= start || STACKS.load(Relaxed) == i64::MAX {
+        // The stack of a call within this one says the same, or none is written at this level.
+    } else if end - start >= STACKS.load(Relaxed) || is_failure(result) {
         stacks::record(writer, start, end);
-    } else if !has_stack && ends_pause() {
+    } else if ends_pause && Thread::current().is_some_and(|thread| places::is_allowed(thread, end, true))
+        || is_sampled && places::may_spend(end)
+    {
         let from = interpose::now();
         stacks::record(writer, start, end);
         places::spend(from);
@@ -234,8 +243,8 @@ const MOST_FAILURES: u32 = 1_000;
 /// Whether a call failed and its stack is to be written. That work is not done yet (`CUDA_ERROR_NOT_READY`) is an answer.
 fn is_failure(result: c_int) -> bool {
     const NOT_READY: c_int = 600;
-    let failed = !matches!(result, 0 | NOT_READY) && STACKS.load(Relaxed) != i64::MAX;
-    failed && FAILURES.fetch_update(Relaxed, Relaxed, |left| left.checked_sub(1)).is_ok()
+    !matches!(result, 0 | NOT_READY)
+        && FAILURES.fetch_update(Relaxed, Relaxed, |left| left.checked_sub(1)).is_ok()
 }
 
 /// A thread acquired a lock after a wait, or gave up.

@@ -92,6 +92,11 @@ pub fn set_scale(saved: impl FnOnce(Ns) -> Ticks) {
     BUDGET.saved.store(saved(SAVED), Relaxed);
 }
 
+/// Whether the budget allows the stack of a call that stands for others. One that it does not is nothing lost: the next call is as good.
+pub fn may_spend(now: Ticks) -> bool {
+    !switch::is_off() && BUDGET.spent_until.load(Relaxed) <= now
+}
+
 /// Whether the budget allows the calling thread another place, of a long wait or not; if not, it is counted. While recording
 /// is off, nobody asks for one.
 pub fn is_allowed(thread: &Thread, now: Ticks, long: bool) -> bool {

@@ -111,8 +111,8 @@ pub fn with<R>(thread: &'static Thread, write: impl FnOnce(&mut Writer) -> R) ->
 }
 
 /// Appends a successful launch of a thread that has a chunk, if the chunk has all else; false when the
-/// record needs more than that, or the writer is in use, or a pause came before. Where CUPTI reports ids, that of the launch
-/// takes the place of the fact.
+/// record needs more than that, or the writer is in use, or a pause came before, or the launch's stack is to be written.
+/// Where CUPTI reports ids, that of the launch takes the place of the fact.
 #[inline(always)]
 pub fn launch(
     thread: &'static Thread,
@@ -129,7 +129,9 @@ pub fn launch(
     let writer = unsafe { &mut *writer };
     let fact = if has_id { writer.reported_id().unwrap_or(fact) } else { fact };
     let pause = process::STATE.pause.load(Relaxed);
-    let is_written = writer.pause(span.start) < pause && writer.launch(function, span, stream, fact);
+    let is_written = !writer.rest().is_sample_due()
+        && writer.pause(span.start) < pause
+        && writer.launch(function, span, stream, fact);
     if is_written && has_id {
         writer.rest().correlation = 0;
     }
@@ -147,8 +149,9 @@ pub fn plain(thread: &'static Thread, function: u32, span: Span) -> bool {
     let Some(writer) = slot.take() else { return false };
     // SAFETY: as above.
     let writer = unsafe { &mut *writer };
-    let is_written =
-        writer.pause(span.start) < process::STATE.pause.load(Relaxed) && writer.plain(function, span);
+    let is_written = !writer.rest().is_sample_due()
+        && writer.pause(span.start) < process::STATE.pause.load(Relaxed)
+        && writer.plain(function, span);
     if is_written && process::STATE.tells_ids.load(Relaxed) {
         // That of a function that is not wrapped.
         writer.rest().correlation = 0;

@@ -78,6 +78,9 @@ const DEFAULTS: usize = 3;
 /// No stream's handle.
 const NO_STREAM: u64 = u64::MAX;
 
+/// Calls of a thread of which one has its stack written: a prime, so that a loop does not show the same call each time.
+const SAMPLED: u32 = 61;
+
 /// State that a writer needs less often.
 pub struct Rest {
     thread: Option<&'static Thread>,
@@ -97,6 +100,8 @@ pub struct Rest {
     epoch: u32,
     /// CUPTI's correlation id of the call that the thread is in, where it tells them.
     pub correlation: u32,
+    /// Calls since the last one that stands for many others.
+    unsampled: u32,
     /// How fast the thread fills CUPTI's buffers.
     pub pace: Pace,
     /// When the last call returned whose stack was written.
@@ -119,6 +124,23 @@ unsafe impl Sync for Rests {}
 static RESTS: Rests = Rests([const { UnsafeCell::new(Rest::new()) }; MOST_THREADS]);
 
 impl Rest {
+    /// Whether a call that is over is the one of [`SAMPLED`] that stands for the others of its thread; it counts the call.
+    #[inline]
+    pub fn is_sample_due(&mut self) -> bool {
+        self.unsampled = self.unsampled.wrapping_add(1);
+        self.unsampled >= SAMPLED
+    }
+
+    /// Like [`Rest::is_sample_due`], for the one that has its stack written then.
+    #[inline]
+    pub fn is_sampled(&mut self) -> bool {
+        let is_due = self.is_sample_due();
+        if is_due {
+            self.unsampled = 0;
+        }
+        is_due
+    }
+
     const fn new() -> Rest {
         Rest {
             thread: None,
@@ -133,6 +155,7 @@ impl Rest {
             pace: Pace::NEW,
             stacked: 0,
             stack_took: 0,
+            unsampled: 0,
             trail: Trail::new(),
             ranges: [(0, 0); MOST_RANGES],
             depth: 0,

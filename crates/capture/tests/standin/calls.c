@@ -90,6 +90,21 @@ static void pauses(void) {
     launch_after(20);
 }
 
+/* The budget for stacks grows with time. */
+__attribute__((noinline)) static void launch_often(void) {
+    for (int at = 0; at < 1000; at++) {
+        CHECK(launch() == 0);
+        for (volatile int spin = 0; spin < 100000; spin++) {
+        }
+    }
+    __asm__ volatile("");
+}
+
+static void often(void) {
+    fact("function", (unsigned long)(uintptr_t)launch_often);
+    launch_often();
+}
+
 /* Nothing of the driver's touches errno here, so nobody else may. */
 static void *keeps_errno(void *data) {
     CUdeviceptr memory;
@@ -249,7 +264,7 @@ int main(int count, char **words) {
         {"arguments", arguments},     {"copies", copies},    {"counted", counted},
         {"stack", stack},             {"errno", errno_kept}, {"cancelled", cancelled},
         {"in-handlers", in_handlers}, {"cost", cost},        {"between-waits", between_waits},
-        {"by-turns", by_turns},       {"pauses", pauses},
+        {"by-turns", by_turns},       {"pauses", pauses},    {"often", often},
     };
     sem_init(&taken, 0, 0);
     sem_init(&never, 0, 0);

@@ -142,6 +142,23 @@ fn a_call_after_a_pause_has_a_stack() {
     assert!(off.process().stacks.is_empty());
 }
 
+/// One of 61 short calls, of each path on which calls are written.
+#[test]
+fn some_short_calls_have_a_stack() {
+    every_way("often", &|recorded| {
+        let process = recorded.process();
+        let function = recorded.fact("function");
+        let is_there = |at: &u64| (function..function + 512).contains(at);
+        let is_short = |stack: &&StackRow| stack.record.end - stack.record.start < 100_000;
+        let short = process.stacks.iter().filter(is_short);
+        let count = short.filter(|stack| stack.native.iter().any(is_there)).count();
+        // The budget is small, and the first stacks of a program take longest; pauses of a busy machine have stacks, too.
+        assert!(count >= 2, "{count} of {}", process.calls.len());
+    });
+    let off = Program::looking_up("calls", "often").with(spool::VAR_STACKS, "off").both();
+    assert!(off.process().stacks.is_empty());
+}
+
 #[test]
 fn at_level_calls_calls_are_counted_and_slow_ones_have_a_stack() {
     let launches = Program::looking_up("endings", "returns").at_level("calls").both();
