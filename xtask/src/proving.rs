@@ -5,7 +5,7 @@ mod judge;
 mod tool;
 
 use case::{Case, Half};
-use judge::{Judgement, judge};
+use judge::{Judged, Judgement, judge};
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode};
@@ -55,7 +55,7 @@ fn try_tool(root: &Path, options: &Options) -> Result<(), String> {
         (None, None, "holdup") => built(root)?,
         _ => PathBuf::from(&tool.command[0]),
     };
-    let mut scores: BTreeMap<(Half, Judgement), u64> = BTreeMap::new();
+    let mut scores: BTreeMap<Half, Vec<Judged>> = BTreeMap::new();
     let mut unrecorded = 0;
     for case in cases.iter().filter(|case| options.cases.is_empty() || options.cases.contains(&case.name)) {
         let Some(answer) = answer(case, &tool, &program, options)? else {
@@ -63,8 +63,9 @@ fn try_tool(root: &Path, options: &Options) -> Result<(), String> {
             continue;
         };
         let screen = tool.screen(&answer);
-        let judgement = judge(case, &tool, &screen);
-        *scores.entry((case.half, judgement)).or_default() += 1;
+        let judged = judge(case, &tool, &screen);
+        let judgement = judged.judgement;
+        scores.entry(case.half).or_default().push(judged);
         if options.cases.contains(&case.name) {
             println!("{} · {judgement}: {}\n\n{}\n", case.name, case.title, screen.text);
         } else if judgement != Judgement::Right && (case.half == Half::Open || options.unseal) {
@@ -118,10 +119,11 @@ fn answer(case: &Case, tool: &Tool, program: &Path, options: &Options) -> Result
     Ok(Some(String::from_utf8_lossy(&texts).into_owned()))
 }
 
-/// `open    49 of 51 right (96 %), 1 in part, 1 wrong; 0 of 11 controls accused`
-fn print_scores(scores: &BTreeMap<(Half, Judgement), u64>, unrecorded: u64) {
-    for half in [Half::Open, Half::Sealed] {
-        let count = |judgement| scores.get(&(half, judgement)).copied().unwrap_or(0);
+/// `open    49 of 51 right (96 %), 1 in part, 1 wrong; 0 of 11 controls accused`, and how many have which part of the truth, so that a tool
+/// learns what it lacks and not where.
+fn print_scores(scores: &BTreeMap<Half, Vec<Judged>>, unrecorded: u64) {
+    for (half, judged) in scores {
+        let count = |judgement| judged.iter().filter(|one| one.judgement == judgement).count();
         let [right, part, wrong] = [Judgement::Right, Judgement::InPart, Judgement::Wrong].map(count);
         let [clear, accused] = [Judgement::Clear, Judgement::Accusation].map(count);
         let (faults, controls) = (right + part + wrong, clear + accused);
@@ -129,6 +131,10 @@ fn print_scores(scores: &BTreeMap<(Half, Judgement), u64>, unrecorded: u64) {
         println!(
             "{half:7} {right} of {faults} right ({share:.0} %), {part} in part, {wrong} wrong; {accused} of {controls} controls accused"
         );
+        let is_fault = |one: &&Judged| !matches!(one.judgement, Judgement::Clear | Judgement::Accusation);
+        let [cause, place, fix] =
+            [0, 1, 2].map(|part| judged.iter().filter(is_fault).filter(|one| one.parts[part]).count());
+        println!("        cause stated in {cause}, place in {place}, a fix in {fix}");
     }
     if unrecorded > 0 {
         println!("{unrecorded} cases have no recording or answer");

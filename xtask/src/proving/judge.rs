@@ -32,25 +32,32 @@ impl fmt::Display for Judgement {
     }
 }
 
+/// What a screen has of the truth.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) struct Judged {
+    pub judgement: Judgement,
+    /// Whether the statement has the cause, and the place, and the screen a fix.
+    pub parts: [bool; 3],
+}
+
 /// Judges a screen.
-pub(super) fn judge(case: &Case, tool: &Tool, screen: &Screen) -> Judgement {
+pub(super) fn judge(case: &Case, tool: &Tool, screen: &Screen) -> Judged {
     let truth = &case.truth;
     let says = |text: &str, classes: &[String], words: &BTreeMap<String, Vec<String>>| {
         classes.iter().filter_map(|class| words.get(class)).any(|words| has(text, words))
     };
     let states = says(&screen.statement, &truth.cause, &tool.cause);
-    if case.is_control() {
-        return if states { Judgement::Clear } else { Judgement::Accusation };
-    }
     let has_place = truth.place.is_empty() || has(&screen.statement, &truth.place);
     let has_fix = truth.fix.is_empty() || case.is_fix_implied || says(&screen.text, &truth.fix, &tool.fix);
-    if states && has_place && has_fix {
-        Judgement::Right
-    } else if says(&screen.text, &truth.cause, &tool.cause) {
-        Judgement::InPart
-    } else {
-        Judgement::Wrong
-    }
+    let parts = [states, has_place, has_fix];
+    let judgement = match () {
+        () if case.is_control() && states => Judgement::Clear,
+        () if case.is_control() => Judgement::Accusation,
+        () if parts == [true; 3] => Judgement::Right,
+        () if says(&screen.text, &truth.cause, &tool.cause) => Judgement::InPart,
+        () => Judgement::Wrong,
+    };
+    Judged { judgement, parts }
 }
 
 #[cfg(test)]
@@ -75,7 +82,7 @@ mod tests {
         let (name, title) = (String::from("case"), String::new());
         let case =
             Case { name, half: Half::Open, title, input: "trace".into(), truth, is_fix_implied: false };
-        judge(&case, &tool, &tool.screen(answer))
+        judge(&case, &tool, &tool.screen(answer)).judgement
     }
 
     #[test]
