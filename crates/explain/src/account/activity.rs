@@ -50,11 +50,12 @@ impl<'a> Activity<'a> {
         }
     }
 
-    /// Whether a thread is in a call at a moment.
-    pub fn is_in_call(&self, thread: ThreadId, at: Ns) -> bool {
+    /// The call that a thread is in at a moment; `NONE` if it is in none.
+    pub fn call_at(&self, thread: ThreadId, at: Ns) -> CallId {
         let calls = &self.calls[thread.index()];
         let begun = calls.partition_point(|call| self.facts.start(*call) <= at);
-        begun.checked_sub(1).is_some_and(|last| at < self.facts.end(calls[last]))
+        let last = begun.checked_sub(1).map(|last| calls[last]);
+        last.filter(|last| at < self.facts.end(*last)).unwrap_or(CallId::NONE)
     }
 
     /// The last call of a thread that ended by a time.

@@ -231,10 +231,22 @@ impl Blame<'_> {
             Doing::Waiting(_) => self.waiting(charges, path, held),
             Doing::Lost(part) if self.activity.part(part).is_lock => self.waiting(charges, path, held),
             Doing::Lost(_) | Doing::Working(_) => {
-                charges.charge(Some(path), leaf, held.start, held.length());
+                charges.charge(Some(path), self.held_in_call(path, &held, leaf), held.start, held.length());
             }
             Doing::Outside(_) => self.outside(charges, path, &held, Some(leaf)),
         });
+    }
+
+    /// A lock's root with the place of the call that its holder is in, if that is known.
+    fn held_in_call(&self, path: &Path<'_>, held: &Segment, leaf: Root) -> Root {
+        let call = self.activity.call_at(path.thread, held.start);
+        let stack = call.some().and_then(|call| self.facts.own_stack(call).some());
+        match (leaf.culprit, stack.and_then(|stack| self.sites.of_stack(stack))) {
+            (Culprit::Lock(process, lock, _), Some(spot)) => {
+                Root { culprit: Culprit::Lock(process, lock, Some(spot)), ..leaf }
+            }
+            _ => leaf,
+        }
     }
 
     /// The root of a part of a call for which nobody else is to blame.

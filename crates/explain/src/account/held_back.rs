@@ -4,13 +4,16 @@
 use super::blame::Blame;
 use super::gaps::Timeline;
 use super::roots::{Charges, Culprit, Path, Root, RootTimes, Row};
+use super::segment::{Doing, is_for_work};
 use super::settle::settle;
 use super::streams::{Held, HeldBack, WaitPart, Waiting, room};
 use super::sums::add_to;
+use crate::rules::passes;
 use crate::{About, Cause, Confidence};
 use rustc_hash::FxHashMap;
 use std::collections::BTreeMap;
-use trace::{CallId, CopyKind, Ns, OpId, OpKind, StreamId, ThreadId, Times};
+use trace::{CallId, CopyKind, LockLayer, Ns, OpId, OpKind, StreamId, ThreadId, Times};
+use waits::AwaitedByCall;
 
 /// Cost of each root to a GPU while it was busy.
 pub(super) struct HeldRows {
@@ -107,7 +110,35 @@ pub(super) fn without(held: &[Held], from: Ns, to: Ns) -> Vec<(Ns, Ns)> {
     parts
 }
 
-/// When calls that put work into a GPU waited for a lock while it was busy and had room: in order and apart.
+/// When threads that put work into a GPU waited outside calls for a lock of the program or of an interpreter, as long as its holder waited for
+/// the GPU: in any order. A holder that works would hold it anyway while the GPU is busy.
+fn behind_waiting(blame: &Blame<'_>, timeline: &Timeline<'_>) -> Vec<(Ns, Ns, ThreadId)> {
+    let (facts, waits) = (blame.facts, &blame.facts.trace.waits);
+    let is_of_program = |layer| matches!(layer, LockLayer::Program | LockLayer::Interpreter);
+    let mut stalls = Vec::new();
+    for at in (0..waits.len()).filter(|at| is_of_program(waits.layer[*at]) && !is_for_work(waits.kind[*at])) {
+        let (Some(thread), Some(holder)) = (waits.thread[at].some(), waits.holder[at].some()) else {
+            continue;
+        };
+        let before = blame.activity.call_before(thread, waits.start[at]);
+        if before.some().is_some_and(|call| facts.device(call) == timeline.device) {
+            blame.activity.walk(holder, waits.start[at], waits.end[at], |segment| {
+                let cause = match segment.doing {
+                    Doing::Lost(part) => blame.activity.part(part).cause,
+                    Doing::Working(call) => passes::of_rest(facts, call),
+                    Doing::Waiting(_) | Doing::Outside(_) => return,
+                };
+                if cause.awaited_by_call() == AwaitedByCall::Device {
+                    stalls.push((segment.start, segment.end, thread));
+                }
+            });
+        }
+    }
+    stalls
+}
+
+/// When calls that put work into a GPU, and threads that would make such calls, waited for a lock while it was busy and had room: in order
+/// and apart.
 fn stalls(blame: &Blame<'_>, timeline: &Timeline<'_>) -> Vec<(Ns, Ns, ThreadId)> {
     let facts = blame.facts;
     let asks = |call: &CallId| facts.device(*call) == timeline.device && !facts.ops(*call).is_empty();
@@ -116,6 +147,7 @@ fn stalls(blame: &Blame<'_>, timeline: &Timeline<'_>) -> Vec<(Ns, Ns, ThreadId)>
         .flat_map(|call| blame.activity.locks(call).map(move |(from, to)| (from, to, call)))
         .map(|(from, to, call)| (from, to, facts.thread(call)))
         .collect();
+    stalls.extend(behind_waiting(blame, timeline));
     if stalls.is_empty() {
         return stalls;
     }

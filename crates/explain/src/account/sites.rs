@@ -313,7 +313,7 @@ fn ask(activity: &Activity<'_>, naming: &mut Naming<'_>, samples: &mut [Vec<Spot
         *most = if count > most.0 { (count, thread) } else { *most };
     }
     for (process, (_, asking)) in first.into_iter().filter(|(_, (count, _))| *count > 0) {
-        let waits = |seen: &&SpotSample| seen.asleep || activity.is_in_call(asking, seen.at);
+        let waits = |seen: &&SpotSample| seen.asleep || activity.call_at(asking, seen.at).is_some();
         let asking_samples: Vec<SpotSample> = samples[asking.index()].iter().filter(waits).copied().collect();
         let others = trace.threads.ids().filter(|thread| trace.process_of_thread(*thread) == process);
         for thread in others.filter(|thread| *thread != asking) {

@@ -23,8 +23,8 @@ pub struct Finding {
     pub cost_ns: Ns,
     /// `cost_ns` as a part of the time of all GPUs without start-up, 0 to 1; where it is host time, `share`.
     pub cost_share: f64,
-    /// Part of the time of what the program repeats that it would gain if what this finds did not exist; `None` where nobody predicted
-    /// that. The caller that predicts it fills this in.
+    /// Part of the time of what the program repeats that it would gain if what this finds did not exist, less what other findings cost that
+    /// are mended by themselves; `None` where nobody predicted that. The caller that predicts it fills this in.
     pub removal: Option<f64>,
     /// Whether it costs once or again and again.
     pub phase: Phase,

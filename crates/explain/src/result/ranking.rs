@@ -18,6 +18,29 @@ pub fn is_usual(cause: Cause) -> bool {
     matches!(cause, Cause::HostCode | Cause::OwnWork | Cause::LaunchLatency)
 }
 
+/// Whether a cause costs time of the host that goes if the cause does, wait for the GPU or not: a file is written elsewhere, memory is
+/// pinned once, a loader gets more workers. A wait for the GPU that exposes that time is not its cause.
+pub fn is_mended_by_itself(cause: Cause) -> bool {
+    use Cause::*;
+    matches!(
+        cause,
+        Allocation
+            | ApplicationLock
+            | Blocked
+            | DataLoading
+            | DriverLock
+            | Feeding
+            | FileWriting
+            | GarbageCollection
+            | Gil
+            | KernelBuild
+            | Lock
+            | NoCpu
+            | ObjectChurn
+            | PageFaults
+    )
+}
+
 impl Finding {
     /// Part of the time that mending it is worth, 0 to 1: its cost, or what the program gains without what it finds if that is more.
     pub fn worth(&self) -> f64 {

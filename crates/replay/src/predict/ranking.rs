@@ -6,7 +6,7 @@
 use crate::predict::gains::is_quick;
 use crate::predict::{Change, Predictor};
 use crate::{Error, Fit, Removed, recover};
-use explain::{Cause, Explanation, Finding, Loss, Options, is_usual};
+use explain::{Cause, Explanation, Finding, Loss, Options, Phase, is_mended_by_itself, is_usual};
 use trace::{Ns, Selection, Trace};
 use waits::AwaitedByCall;
 
@@ -37,12 +37,23 @@ pub fn rank(trace: &Trace, explanation: &mut Explanation, losses: &mut [Loss]) {
         true => predict(trace, explanation, losses),
         false => predict_by_part(trace, explanation),
     }
+    let others = mended_by_themselves(&explanation.findings);
+    for finding in &mut explanation.findings {
+        finding.removal = finding.removal.map(|gain| (gain - others).max(gain.min(finding.cost_share)));
+    }
     explanation
         .findings
         .iter_mut()
         .filter(|finding| needs_no_fix(finding))
         .for_each(|finding| finding.fixes.clear());
     explanation.rank(losses);
+}
+
+/// Part of the GPUs' time that causes cost again and again which are mended by themselves. A wait for the GPU exposes that, too, and is not
+/// why it is there.
+fn mended_by_themselves(findings: &[Finding]) -> f64 {
+    let others = findings.iter().filter(|finding| is_mended_by_itself(finding.cause));
+    others.filter(|finding| finding.phase == Phase::Recurring).map(|finding| finding.cost_share).sum()
 }
 
 /// The smallest part of the GPUs' time that makes a wait that the program asked for worth a fix: a choice.
