@@ -3,9 +3,10 @@
 use crate::document::{Document, Form, Paragraph};
 use crate::escape::visible;
 use crate::layout::elide;
+use crate::place::short;
 use crate::style::Role;
 use crate::units;
-use explain::{Behind, Engine, LateOps, LostOverlap, Overlap, OverlapRule};
+use explain::{Behind, Engine, LateOps, LostOverlap, Overlap, OverlapRule, Place};
 
 /// Smallest part that gets a line: of a device's busy time, or of its missed overlap. Ignored with `--all`.
 const SMALL: f64 = 0.01;
@@ -117,22 +118,44 @@ fn told(lost: &LostOverlap) -> String {
 
 /// `33 × copies in of stream 14 (cudaMemcpyAsync) behind copies out of stream 13 (cudaMemcpyAsync)`
 fn late(late: &LateOps, rule: OverlapRule) -> String {
-    let what = operation(Some(late.engine), &late.kernel, Some(late.stream), &late.call, &late.library);
+    let what = Party {
+        engine: Some(late.engine),
+        kernel: &late.kernel,
+        stream: Some(late.stream),
+        call: &late.call,
+        library: &late.library,
+        place: late.place.as_ref(),
+    };
+    let what = operation(&what);
     let mut text = format!("{} × {what}", units::count(late.count));
     if let Some(behind) = &late.behind {
-        let Behind { engine, kernel, stream, call, library } = behind;
+        let Behind { engine, kernel, stream, call, library, place } = behind;
+        let (engine, stream, place) = (*engine, *stream, place.as_ref());
         let link = match (rule, engine) {
             (OverlapRule::OneStream, _) => "after",
             (_, None) => "after a wait in",
             _ => "behind",
         };
-        text.push_str(&format!(" {link} {}", operation(*engine, kernel, *stream, call, library)));
+        let what = operation(&Party { engine, kernel, stream, call, library, place });
+        text.push_str(&format!(" {link} {what}"));
     }
     text
 }
 
-fn operation(engine: Option<Engine>, kernel: &str, stream: Option<i64>, call: &str, library: &str) -> String {
-    let Some(engine) = engine else { return visible(call).into_owned() };
+/// Operations, or what they waited for.
+struct Party<'a> {
+    engine: Option<Engine>,
+    kernel: &'a str,
+    stream: Option<i64>,
+    call: &'a str,
+    library: &'a str,
+    place: Option<&'a Place>,
+}
+
+/// `copy in, stream 14 (cublas, cudaMemcpyAsync at run.py:3)`
+fn operation(Party { engine, kernel, stream, call, library, place }: &Party<'_>) -> String {
+    let at = place.map_or(String::new(), |place| format!(" at {}", short(place)));
+    let Some(engine) = engine else { return format!("{}{at}", visible(call)) };
     let mut text = match engine {
         Engine::CopyIn => String::from("copy in"),
         Engine::CopyOut => String::from("copy out"),
@@ -143,9 +166,9 @@ fn operation(engine: Option<Engine>, kernel: &str, stream: Option<i64>, call: &s
     if let Some(stream) = stream {
         text.push_str(&format!(", stream {stream}"));
     }
-    let by: Vec<_> = [library, call].into_iter().filter(|name| !name.is_empty()).map(visible).collect();
+    let by: Vec<_> = [*library, *call].into_iter().filter(|name| !name.is_empty()).map(visible).collect();
     if !by.is_empty() {
-        text.push_str(&format!(" ({})", by.join(", ")));
+        text.push_str(&format!(" ({}{at})", by.join(", ")));
     }
     text
 }

@@ -42,7 +42,7 @@ pub fn verdict_lines(explanation: &Explanation) -> Vec<VerdictLine> {
     in_columns(explanation, usize::MAX)
 }
 
-/// The lines of [`verdict_lines`], each short enough for two lines of so many columns.
+/// The lines of [`verdict_lines`], each short enough for [`costs::LINES`] of so many columns.
 fn in_columns(explanation: &Explanation, columns: usize) -> Vec<VerdictLine> {
     let costs = costs(explanation);
     let of = whose(explanation);
@@ -106,10 +106,10 @@ fn lost_in_short_calls(explanation: &Explanation) -> Option<(&ThreadAccount, &Ac
 
 /// The verdict in lines of so many columns, with names escaped; of each sentence the further lines are indented.
 pub(crate) fn lines(explanation: &Explanation, columns: usize) -> Vec<String> {
-    let sentences = in_columns(explanation, 2 * columns.saturating_sub(2 * INDENT));
+    let room = columns.saturating_sub(INDENT);
+    let sentences = in_columns(explanation, room);
     let wrapped = sentences.iter().flat_map(|line| {
-        let room = columns.saturating_sub(INDENT);
-        let lines = wrap(&shorten(&line.text, room, 2), room).into_iter().enumerate();
+        let lines = wrap(&shorten(&line.text, room, costs::LINES), room).into_iter().enumerate();
         lines.map(|(at, line)| if at == 0 { line } else { format!("{:INDENT$}{line}", "") })
     });
     wrapped.collect()

@@ -6,9 +6,12 @@ use super::queue::{Item, Queue};
 use super::slip::{AllSlips, Root, RootBehind, Slip, Waited, slips};
 use super::times::{Gap, Times};
 use super::{Behind, LateOps, LostOverlap, OverlapRule};
-use crate::{Confidence, Example};
+use crate::facts::places::{PlaceId, Places};
+use crate::facts::stretch::Stretch;
+use crate::{Confidence, Example, Place};
 use rustc_hash::FxHashMap;
 use std::cmp::Reverse;
+use std::collections::BTreeMap;
 use trace::{CallId, Ns, OpKind, StreamId, Sym, Trace};
 use waits::{Engine, is_default};
 
@@ -17,6 +20,9 @@ const MOST_KINDS: usize = 5;
 
 /// Most examples per rule.
 const EXAMPLES: usize = 3;
+
+/// Most calls of which the places are looked up, for each kind: the stack of one call in dozens may be all there is.
+const PLACED: usize = 10_000;
 
 /// Shortest piece that counts, ns: it takes about as long to start an operation. A scalar that is read back is not worth a
 /// stream.
@@ -99,8 +105,25 @@ struct Lost {
     ns: Ns,
     count: u64,
     also: [bool; OverlapRule::ALL.len()],
-    kinds: FxHashMap<Kind, (u64, Ns)>,
+    kinds: FxHashMap<Kind, OfKind>,
     examples: Vec<Example>,
+}
+
+/// The losses to late operations of one kind.
+#[derive(Default)]
+struct OfKind {
+    count: u64,
+    ns: Ns,
+    /// The first calls that issued them, and what they waited for: at most [`PLACED`].
+    late: Vec<CallId>,
+    behind: Vec<CallId>,
+}
+
+/// A late operation, or what it waited for, with the calls that issued them.
+struct Issued {
+    kind: Kind,
+    late: CallId,
+    behind: CallId,
 }
 
 /// Late operations of one kind.
@@ -185,6 +208,9 @@ impl Account<'_> {
         let item = self.queue.item(longest);
         let behind = ends.before.map(|before| self.party(self.queue.item(before)));
         let kind = Kind { late: self.party(item), behind };
+        let call = |at: u32| self.queue.item(at).call;
+        let issued = Issued { kind, late: item.call, behind: ends.before.map_or(CallId::NONE, call) };
+        let start = item.start;
         let also = &mut self.rules[OverlapRule::OneStream as usize].also;
         also[OverlapRule::DefaultStream as usize] |= is_default(self.trace, stream);
         for item in ends.within.iter().chain(&ends.after).map(|at| self.queue.item(*at)) {
@@ -193,15 +219,19 @@ impl Account<'_> {
             let kept = self.host.kept(item.call).filter(|kept| kept.end > gap.from && kept.end <= gap.to);
             also[OverlapRule::Synchronization as usize] |= kept.is_some();
         }
-        self.lose(OverlapRule::OneStream, gap.ns, kind, item.start);
+        self.lose(OverlapRule::OneStream, gap.ns, issued, start);
     }
 
-    fn lose(&mut self, rule: OverlapRule, ns: Ns, kind: Kind, start_ns: Ns) {
+    fn lose(&mut self, rule: OverlapRule, ns: Ns, issued: Issued, start_ns: Ns) {
         let lost = &mut self.rules[rule as usize];
         lost.ns = lost.ns.saturating_add(ns);
         lost.count += 1;
-        let known = lost.kinds.entry(kind).or_default();
-        *known = (known.0 + 1, known.1 + ns);
+        let known = lost.kinds.entry(issued.kind).or_default();
+        known.count += 1;
+        known.ns += ns;
+        for (calls, call) in [(&mut known.late, issued.late), (&mut known.behind, issued.behind)] {
+            calls.extend(call.some().filter(|_| calls.len() < PLACED));
+        }
         let at = lost.examples.partition_point(|example| example.duration_ns >= ns);
         if at < EXAMPLES {
             lost.examples.insert(at, Example { start_ns, duration_ns: ns });
@@ -209,7 +239,11 @@ impl Account<'_> {
         }
     }
 
-    fn kind(&self, root: &Root) -> Kind {
+    fn kind(&self, root: &Root) -> Issued {
+        let call = match root.behind {
+            RootBehind::Item(at) => self.queue.item(at).call,
+            RootBehind::Call(call) => call,
+        };
         let behind = match root.behind {
             RootBehind::Item(at) => self.party(self.queue.item(at)),
             RootBehind::Call(call) => Party {
@@ -220,7 +254,9 @@ impl Account<'_> {
                 library: "",
             },
         };
-        Kind { late: self.party(self.queue.item(root.late)), behind: Some(behind) }
+        let late = self.queue.item(root.late);
+        let kind = Kind { late: self.party(late), behind: Some(behind) };
+        Issued { kind, late: late.call, behind: call }
     }
 
     fn party(&self, item: &Item) -> Party {
@@ -241,19 +277,31 @@ impl Account<'_> {
     }
 
     fn finish(mut self) -> Vec<LostOverlap> {
-        let rules = std::mem::take(&mut self.rules);
-        let lost = OverlapRule::ALL.iter().copied().zip(rules).filter(|(_, lost)| lost.ns > 0);
-        let mut found: Vec<_> = lost.map(|(rule, lost)| self.told(rule, lost)).collect();
+        let rules = std::mem::take(&mut self.rules).map(|lost| {
+            let mut kinds: Vec<(Kind, OfKind)> = lost.kinds.into_iter().collect();
+            kinds.sort_by_key(|(kind, of)| (Reverse(of.ns), *kind));
+            let number = kinds.len() as u64;
+            kinds.truncate(MOST_KINDS);
+            (Lost { kinds: FxHashMap::default(), ..lost }, kinds, number)
+        });
+        let kinds = rules.iter().flat_map(|(_, kinds, _)| kinds);
+        let calls = kinds.flat_map(|(_, of)| of.late.iter().chain(&of.behind).copied());
+        let places = Places::new(self.trace, calls.map(Stretch::Call).collect());
+        let told = OverlapRule::ALL.iter().copied().zip(rules).filter(|(_, (lost, ..))| lost.ns > 0);
+        let mut found: Vec<_> = told
+            .map(|(rule, (lost, kinds, number))| LostOverlap {
+                operations: kinds.iter().map(|(kind, of)| self.late_ops(kind, of, &places)).collect(),
+                kinds: number,
+                ..self.told(rule, lost)
+            })
+            .collect();
         found.sort_by_key(|lost| (Reverse(lost.lost_ns), lost.rule));
         found
     }
 
+    /// What was lost to a rule, without the kinds of operations.
     fn told(&self, rule: OverlapRule, lost: Lost) -> LostOverlap {
         let also = OverlapRule::ALL.iter().copied().filter(|rule| lost.also[*rule as usize]).collect();
-        let mut kinds: Vec<(Kind, (u64, Ns))> = lost.kinds.into_iter().collect();
-        kinds.sort_by_key(|(kind, (_, ns))| (Reverse(*ns), *kind));
-        let number = kinds.len() as u64;
-        kinds.truncate(MOST_KINDS);
         LostOverlap {
             rule,
             lost_ns: lost.ns,
@@ -261,8 +309,8 @@ impl Account<'_> {
             evidence: rule.evidence(),
             confidence: self.confidence(rule, lost.count),
             also,
-            operations: kinds.into_iter().map(|(kind, sum)| self.late_ops(kind, sum)).collect(),
-            kinds: number,
+            operations: Vec::new(),
+            kinds: 0,
             examples: lost.examples,
         }
     }
@@ -283,7 +331,7 @@ impl Account<'_> {
         }
     }
 
-    fn late_ops(&self, kind: Kind, (count, lost_ns): (u64, Ns)) -> LateOps {
+    fn late_ops(&self, kind: &Kind, of: &OfKind, places: &Places) -> LateOps {
         let text = |name: Sym| self.trace.text(name).to_owned();
         let number = |stream: StreamId| stream.some().map(|stream| self.trace.streams.number[stream.index()]);
         let behind = |party: Party| Behind {
@@ -292,6 +340,7 @@ impl Account<'_> {
             stream: number(party.stream),
             call: text(party.call),
             library: party.library.to_owned(),
+            place: most_frequent(places, &of.behind),
         };
         LateOps {
             engine: kind.late.engine.unwrap_or(Engine::Other),
@@ -299,11 +348,21 @@ impl Account<'_> {
             stream: number(kind.late.stream).unwrap_or_default(),
             call: text(kind.late.call),
             library: kind.late.library.to_owned(),
+            place: most_frequent(places, &of.late),
             behind: kind.behind.map(behind),
-            count,
-            lost_ns,
+            count: of.count,
+            lost_ns: of.ns,
         }
     }
+}
+
+/// The place of most of some calls of which it is known.
+fn most_frequent(places: &Places, calls: &[CallId]) -> Option<Place> {
+    let mut counts = BTreeMap::<PlaceId, usize>::new();
+    let known = calls.iter().filter_map(|call| places.of(Stretch::Call(*call)));
+    known.for_each(|place| *counts.entry(place).or_default() += 1);
+    let most = counts.into_iter().max_by_key(|(place, count)| (*count, Reverse(*place)));
+    most.map(|(place, _)| places.row(place).clone())
 }
 
 /// The start of the last round in each stream, ns: a copy in after another kind of operation, or a kernel after a copy out,

@@ -1,7 +1,7 @@
 //! Overlap that was lost, by rule and kind of operation.
 
 use super::rule::OverlapRule;
-use crate::{Confidence, Evidence, Example};
+use crate::{Confidence, Evidence, Example, Place};
 use serde::Serialize;
 use trace::Ns;
 use waits::Engine;
@@ -42,6 +42,9 @@ pub struct LateOps {
     pub call: String,
     /// The library whose calls or kernels they are (`cublas`); empty if unknown.
     pub library: String,
+    /// Where most of the calls that issued them were made; `null` if unknown.
+    #[serde(rename = "where")]
+    pub place: Option<Place>,
     /// Operation or call for which they waited last; `null` if unknown.
     pub behind: Option<Behind>,
     /// Number of operations.
@@ -63,4 +66,7 @@ pub struct Behind {
     pub call: String,
     /// Its library, as in [`LateOps::library`].
     pub library: String,
+    /// Where most such calls were made; `null` if unknown.
+    #[serde(rename = "where")]
+    pub place: Option<Place>,
 }

@@ -3,7 +3,7 @@
 use super::lacking;
 use super::threshold::{LOST, SMALL, SMALL_OF_BUSY, least};
 use crate::escape::visible;
-use crate::layout::{cut, elide, width};
+use crate::layout::{cut, elide, wrap};
 use crate::place::{below, short, wide};
 use crate::units;
 use explain::{
@@ -24,6 +24,14 @@ const SMALL_OF_STEPS: f64 = 0.1;
 
 /// The smallest part of the largest cost that is about as much: a choice.
 const CLOSE: f64 = 0.5;
+
+/// Most lines of a terminal for one cost.
+pub(super) const LINES: usize = 2;
+
+/// Whether a cost has room in [`LINES`] of so many columns.
+fn fits(text: &str, columns: usize) -> bool {
+    columns == usize::MAX || wrap(text, columns).len() <= LINES
+}
 
 /// Loss of the GPUs' time, in a line.
 pub(super) enum Cost {
@@ -49,10 +57,10 @@ impl Cost {
         }
     }
 
-    /// The line; `of` says what the share is a part of: ` of GPU 0's time`.
+    /// The line, for so many columns; `of` says what the share is a part of: ` of GPU 0's time`.
     pub fn line(&self, columns: usize, of: &str) -> String {
         match self {
-            Cost::One(cause) => cause.line(columns, of),
+            Cost::One(cause) => cause.line(columns, of, "."),
             Cost::Once(once) => once.line(columns, of),
         }
     }
@@ -141,15 +149,29 @@ fn in_one_stream(explanation: &Explanation) -> Option<Named> {
         explanation.overlap.iter().find(|overlap| overlap.judged && overlap.device == gpu.device)?;
     let lost = overlap.lost.iter().find(|lost| lost.rule == OverlapRule::OneStream)?;
     let share = lost.lost_ns as f64 / gpu.working_ns().max(1) as f64;
-    let what = "copies and kernels run one after the other: split the work among streams";
-    let call = lost
-        .operations
-        .iter()
-        .map(|late| visible(&late.call).into_owned())
-        .find(|call| call.contains("Memcpy"));
-    let at = call.unwrap_or_default();
-    // No finding has it, and the cause is never printed: what is lost is overlap.
-    (share >= IN_TURNS).then(|| Named { at, ..Named::plain(Cause::GpuFull, share, what.to_owned()) })
+    let what = match gpu.busy.copies_ns * 2 > gpu.busy_ns {
+        true => {
+            "copies are where time is, and kernels wait for them: copy less, or split the work among streams"
+        }
+        false => "copies and kernels run one after the other: split the work among streams",
+    };
+    // The copy's place says most, whichever of both came late.
+    let late = lost.operations.iter().flat_map(|late| {
+        let behind = late.behind.iter().map(|behind| (&behind.call, &behind.place));
+        std::iter::once((&late.call, &late.place)).chain(behind)
+    });
+    let parties: Vec<_> = late.collect();
+    let is_copy = |(call, _): &&(&String, &Option<Place>)| call.contains("Memcpy");
+    let copy = parties.iter().find(is_copy);
+    let place = copy.into_iter().chain(&parties).find_map(|(_, place)| place.as_ref());
+    let at = place.map(short).or_else(|| copy.map(|(call, _)| visible(call).into_owned()));
+    let named = Named {
+        at: at.unwrap_or_default(),
+        whole: place.map_or(String::new(), wide),
+        // No finding has it, and the cause is never printed: what is lost is overlap.
+        ..Named::plain(Cause::GpuFull, share, what.to_owned())
+    };
+    (share >= IN_TURNS).then_some(named)
 }
 
 /// `97 % of thread main's time: calls wait for the GPU without being asked to (run.py:3; device-scalar); the GPU loses nothing by it.`
@@ -162,8 +184,7 @@ pub(super) fn of_thread(finding: &Finding, explanation: &Explanation, columns: u
     let named =
         Named { share: finding.share, exposes: false, gain: 0.0, ..Named::of(finding, explanation, true) };
     let of = format!(" of thread {}'s time", visible(&finding.waiter.thread));
-    let line = named.line(columns.saturating_sub(width(&end) - 1), &of);
-    format!("{}{end}", line.trim_end_matches('.'))
+    named.line(columns, &of, &end)
 }
 
 /// `52 % of thread main's time: launches wait because the stream is full (cudaLaunchKernel; graph); the GPU loses nothing by it.`: what
@@ -179,8 +200,7 @@ pub(super) fn of_short_calls(thread: &ThreadAccount, part: &AccountPart, columns
         ..Named::plain(part.cause, share, about.brief.to_owned())
     };
     let of = format!(" of thread {}'s time", visible(&thread.name));
-    let line = named.line(columns.saturating_sub(width(end) - 1), &of);
-    format!("{}{end}", line.trim_end_matches('.'))
+    named.line(columns, &of, end)
 }
 
 /// Whether the findings rank by what they cost the GPUs.
@@ -274,7 +294,7 @@ impl Once {
             format!("{share}once: {}{end}", self.items[..count].join(", "))
         };
         let lines = (1..=self.items.len()).rev().map(of_first);
-        let whole = lines.into_iter().find(|line| width(line) <= columns);
+        let whole = lines.into_iter().find(|line| fits(line, columns));
         whole.unwrap_or_else(|| cut(&of_first(1.min(self.items.len())), columns))
     }
 }
@@ -378,11 +398,11 @@ impl Named {
 
     /// `31 %: calls wait for the driver's lock, behind cudaMemcpyAsync (serve.py:16 → libtorch.so; own-stream).` What does not fit is left
     /// out: what is below the place, the call, fixes but the first, the place, the first fix.
-    fn line(&self, columns: usize, of: &str) -> String {
+    fn line(&self, columns: usize, of: &str, end: &str) -> String {
         let with = |behind: &str, place: &str, fixes: usize| {
             let hint = self.hint(place, &self.fixes[..fixes.min(self.fixes.len())]);
             let exposed = if self.exposes { ", with what it exposes" } else { "" };
-            format!("{}{of}{exposed}: {}{behind}{hint}.", units::percent(self.share), self.what)
+            format!("{}{of}{exposed}: {}{behind}{hint}{end}", units::percent(self.share), self.what)
         };
         let deep = |at: &str| format!("{at}{}", self.inner);
         let (whole, deep) =
@@ -397,7 +417,7 @@ impl Named {
             ("", "", 1),
         ];
         let mut lines = forms.iter().map(|(behind, place, fixes)| with(behind, place, *fixes));
-        lines.find(|line| width(line) <= columns).unwrap_or_else(|| elide(&with("", "", 0), columns))
+        lines.find(|line| fits(line, columns)).unwrap_or_else(|| elide(&with("", "", 0), columns))
     }
 }
 
@@ -499,8 +519,24 @@ mod tests {
         let once = Once { id: "H1".to_owned(), share: 0.63, items };
         let all = "63 % once: host-code 1.2 s (train.py:3), first-use 430 ms (train.py:8).";
         assert_eq!(once.line(80, ""), all);
-        assert_eq!(once.line(width(all), ""), all);
-        assert_eq!(once.line(width(all) - 1, ""), "63 % once: host-code 1.2 s (train.py:3), …");
-        assert_eq!(once.line(30, ""), "63 % once: host-code 1.2 s (t…");
+        assert_eq!(once.line(40, ""), all, "it has two lines");
+        assert_eq!(once.line(30, ""), "63 % once: host-code 1.2 s (train.py:3), …");
+        assert_eq!(once.line(18, ""), "63 % once: host-c…");
+    }
+
+    #[test]
+    fn of_a_long_line_what_matters_least_is_left_out() {
+        let named = Named {
+            at: "train.py:3".to_owned(),
+            inner: " → streams.py:223 Event.wait".to_owned(),
+            fixes: vec!["needed-event"],
+            ..Named::plain(Cause::Dependency, 0.39, "work waits for an event, or for another GPU".to_owned())
+        };
+        let all = "39 %: work waits for an event, or for another GPU (train.py:3 → streams.py:223 Event.wait; needed-event).";
+        let line = |columns| named.line(columns, "", ".");
+        assert_eq!([line(usize::MAX), line(60)], [all, all]);
+        let place = "39 %: work waits for an event, or for another GPU (train.py:3; needed-event).";
+        assert_eq!(line(52), place, "words are not divided between lines");
+        assert_eq!(line(36), "39 %: work waits for an event, or for another GPU (needed-event).");
     }
 }
