@@ -314,6 +314,12 @@ impl Blame<'_> {
         }
     }
 
+    /// The root of what a thread does outside calls while it captures a graph, by the call that began the capture.
+    fn captured(&self, begin: CallId) -> Root {
+        let (process, name) = (self.facts.process(begin), self.facts.trace.calls.name[begin.index()]);
+        Root::new(Cause::ObjectChurn, Culprit::Call(process, name, self.facts.own_stack(begin)))
+    }
+
     /// The cause of a thread's sleep in a pause, by the system call that it is in.
     fn asleep(&self, pause: &Pause) -> Cause {
         match self.facts.trace.text(pause.call) {
@@ -351,6 +357,12 @@ impl Blame<'_> {
         let start = start + shares.runnable;
         let builds = pause.is_some_and(|pause| self.sites.is_build(self.facts.trace, site, pause));
         let work = if builds { Cause::KernelBuild } else { Cause::HostCode };
+        if let Some(begin) = self.facts.captures_anew(path.thread, segment.start) {
+            let root = self.captured(begin).selected(is_selected);
+            let ns = shares.running + shares.unknown;
+            let row = charges.charge(Some(path), root, start, ns);
+            return row.into_iter().for_each(|row| charges.count_call(row, begin, ns));
+        }
         let worked = charges.charge(Some(path), working(work), start, shares.running);
         let start = start + shares.running;
         let unknown = charges.charge(Some(path), working(Cause::NotRecorded), start, shares.unknown);

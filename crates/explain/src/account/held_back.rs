@@ -13,7 +13,7 @@ use crate::{About, Cause, Confidence};
 use rustc_hash::FxHashMap;
 use std::collections::BTreeMap;
 use trace::{CallId, CopyKind, LockLayer, Ns, OpId, OpKind, StreamId, ThreadId, Times};
-use waits::AwaitedByCall;
+use waits::{AwaitedByCall, is_default};
 
 /// Cost of each root to a GPU while it was busy.
 pub(super) struct HeldRows {
@@ -73,11 +73,19 @@ fn faulting(blame: &Blame<'_>, timeline: &Timeline<'_>, waiting: &Waiting) -> Ve
 }
 
 /// The thread that asked for the operation that waited, its call, or the one that ordered it after another stream's work, and the root:
-/// that call.
+/// that call. Of the legacy default stream it is the call that put work into it, whichever waits: others wait because of that.
 fn root(blame: &Blame<'_>, held: &Held) -> Option<(ThreadId, CallId, Root)> {
     let trace = blame.facts.trace;
-    let call = blame.facts.outermost(trace.ops.call[held.op.index()]).some()?;
-    let order = (held.cause == Cause::Dependency).then(|| blame.facts.orders(call)).flatten();
+    let of = |op: OpId| blame.facts.outermost(trace.ops.call[op.index()]).some();
+    let call = of(held.op)?;
+    let is_in_default = |op: &OpId| is_default(trace, trace.ops.stream[op.index()]);
+    let order = match held.cause {
+        Cause::Dependency => blame.facts.orders(call),
+        Cause::DefaultStream if !is_in_default(&held.op) => {
+            held.behind.some().filter(is_in_default).and_then(of)
+        }
+        _ => None,
+    };
     let (thread, ordered) = (blame.facts.thread(call), order.unwrap_or(call));
     let process = trace.process_of_thread(thread);
     let culprit = Culprit::Call(process, trace.calls.name[ordered.index()], blame.facts.own_stack(ordered));

@@ -45,6 +45,7 @@ pub(crate) use parts::CallParts;
 pub use ranks::{Rank, Ranks};
 pub(crate) use roots::{Culprit, Link, PartRoots, Root, Row};
 pub(crate) use sampled::{Costs, Sampled};
+pub(crate) use segment::is_for_work;
 pub use steps::{OneStep, SlowStep, StepTime, Steps};
 pub use streams::{Behind, HeldBack, StreamAccount, WaitPart};
 pub(crate) use sums::add_to;

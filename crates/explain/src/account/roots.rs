@@ -177,8 +177,8 @@ pub(crate) struct Row {
     pub between: Vec<Between>,
 }
 
-/// Most calls of a sample. A choice.
-const SAMPLED: usize = 128;
+/// Most calls of a sample: of them the stacks of a few dozen are recorded. A choice.
+const SAMPLED: usize = 1024;
 
 /// Calls with their times: each one of the first [`SAMPLED`], then each second one, and so on, so that they stand for all.
 #[derive(Clone, Default)]
@@ -442,8 +442,9 @@ mod tests {
         assert!((SAMPLED / 2..=SAMPLED).contains(&many.calls.len()));
         let distances: Vec<usize> = of(&many).windows(2).map(|pair| pair[1] - pair[0]).collect();
         assert!(distances.iter().all(|distance| *distance == distances[0]), "{distances:?}");
-        let mut both = sample(0..100);
-        both.absorb(sample(100..200));
-        assert_eq!(of(&both), (1..200).step_by(2).collect::<Vec<_>>());
+        let (part, all) = (SAMPLED - 28, 2 * SAMPLED - 56);
+        let mut both = sample(0..part);
+        both.absorb(sample(part..all));
+        assert_eq!(of(&both), (1..all).step_by(2).collect::<Vec<_>>());
     }
 }

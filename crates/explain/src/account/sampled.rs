@@ -9,7 +9,7 @@ use crate::facts::call_tree::{TreeRow, tree};
 use crate::facts::marks::Mark;
 use crate::facts::places::is_own_line;
 use crate::{Cause, Place};
-use trace::{Ns, ProcessId, StackId, Sym, ThreadId, Trace};
+use trace::{Ns, ProcessId, Sym, ThreadId, Trace};
 
 /// Samples in calls that tell where such calls are made. A choice.
 const FEW: usize = 8;
@@ -91,7 +91,7 @@ impl Costs {
         // The stacks of calls that were slow or came after a pause are no sample of all: they count where nothing else does.
         let few = stacks.len() < FEW;
         let recorded = threads.iter().filter(|_| few);
-        for stack in recorded.flat_map(|thread| self.stacks_of_calls(facts, *thread, name)) {
+        for stack in recorded.flat_map(|thread| facts.recorded_stacks(*thread, name, self.window)) {
             if let Some(spot) = self.sites.of_stack(stack) {
                 add_to(&mut counts, spot, 1u64);
                 stacks.push((spot, stack));
@@ -111,21 +111,6 @@ impl Costs {
             }
         }
         Sampled { places, tree: tree(facts.trace, &stacks, self.place(first)), mark: self.mark(first) }
-    }
-}
-
-impl Costs {
-    /// The recorded stacks of a thread's calls of a function.
-    fn stacks_of_calls<'a>(
-        &self,
-        facts: &'a Facts<'_>,
-        thread: ThreadId,
-        name: Sym,
-    ) -> impl Iterator<Item = StackId> + 'a {
-        let (calls, (from, to)) = (&facts.trace.calls, self.window);
-        let own = facts.calls_by_thread()[thread.index()].iter().map(|call| call.index());
-        let is_of = move |at: &usize| calls.name[*at] == name && (from..to).contains(&calls.start[*at]);
-        own.filter(is_of).map(|at| calls.stack[at]).filter(|stack| stack.is_some())
     }
 }
 

@@ -30,6 +30,6 @@ impl Segment {
 }
 
 /// Whether a wait is for what another thread does, as for what it puts into a queue, and not for a lock that it holds.
-pub(super) fn is_for_work(kind: LockKind) -> bool {
+pub(crate) fn is_for_work(kind: LockKind) -> bool {
     matches!(kind, LockKind::Condition | LockKind::Semaphore | LockKind::Barrier | LockKind::Join)
 }

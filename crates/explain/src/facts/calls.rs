@@ -64,8 +64,8 @@ impl Facts<'_> {
         own[..at].last().copied()
     }
 
-    /// The last call of its thread before a call that made a stream wait for an event or a host function, if it is among the last
-    /// [`ORDERED`].
+    /// The last call of its thread before a call that made its stream, or an unknown one, wait for an event or a host function, if it is
+    /// among the last [`ORDERED`].
     pub fn orders(&self, call: CallId) -> Option<CallId> {
         let own = &self.calls_by_thread()[self.thread(call).index()];
         let at = own.partition_point(|other| self.start(*other) < self.start(call));
@@ -78,8 +78,10 @@ impl Facts<'_> {
         if names.is_empty() {
             return None;
         }
+        let stream = self.stream(call);
         let is_wait = |call: &CallId| names.contains(&self.trace.calls.name[call.index()]);
-        own[..at].iter().rev().take(ORDERED).copied().find(is_wait)
+        let fits = |wait: &CallId| self.ordered(*wait).some().is_none_or(|ordered| ordered == stream);
+        own[..at].iter().rev().take(ORDERED).copied().filter(is_wait).find(fits)
     }
 
     /// Whether a framework's operator made both calls, as the trace links them.

@@ -89,6 +89,15 @@ impl Facts<'_> {
         streams
     }
 
+    /// The stream that a call made wait for an event or a host function; `NONE` if the trace does not say.
+    pub fn ordered(&self, call: CallId) -> StreamId {
+        let index = || index::syncs_by_call(self.trace, &self.index.calls);
+        let mut syncs =
+            self.operations.syncs.get_or_init(index).of(call).map(|sync| self.trace.syncs.row(sync));
+        let waiting = syncs.find(|sync| sync.kind == SyncKind::StreamWaitEvent);
+        waiting.map_or_else(|| self.stream(call), |sync| sync.stream)
+    }
+
     /// The streams of a process on a device.
     pub fn streams_of(&self, process: ProcessId, device: DeviceId) -> impl Iterator<Item = StreamId> {
         let trace = self.trace;

@@ -6,7 +6,7 @@ use super::churn::{Churn, Object, bare, launches_graph, object};
 use crate::Class;
 use crate::result::framework::runs_python;
 use rustc_hash::{FxHashMap, FxHashSet};
-use trace::{CallId, Ns, OpId, OpKind, ProcessId, StackId, Times, Trace};
+use trace::{CallId, Ns, OpId, OpKind, ProcessId, StackId, Sym, ThreadId, Trace};
 
 /// How the names of the calls begin between which a graph is captured: they make it as well.
 const CAPTURE: [&str; 2] = ["StreamBeginCapture", "StreamEndCapture"];
@@ -40,6 +40,19 @@ impl Facts<'_> {
             true => self.trace.calls.stack[call.index()],
             false => StackId::NONE,
         }
+    }
+
+    /// The stacks that were recorded of a thread's calls of a function in `[from, to)`.
+    pub fn recorded_stacks(
+        &self,
+        thread: ThreadId,
+        name: Sym,
+        (from, to): (Ns, Ns),
+    ) -> impl Iterator<Item = StackId> {
+        let calls = &self.trace.calls;
+        let own = self.calls_by_thread()[thread.index()].iter().map(|call| call.index());
+        let is_of = move |at: &usize| calls.name[*at] == name && (from..to).contains(&calls.start[*at]);
+        own.filter(is_of).map(|at| calls.stack[at]).filter(|stack| stack.is_some())
     }
 
     /// Whether at least half of the samples of a call's thread meanwhile, two or more, lie in the driver's compiler of PTX.
@@ -122,13 +135,28 @@ impl Facts<'_> {
         else {
             return false;
         };
-        let captures = || self.habits.captures.get_or_init(|| self.captures());
         let is_launch = launches_graph(self.trace.text(self.trace.calls.name[call.index()]));
         is_launch && graphs.launched <= graphs.made * 2
-            || captures()[self.thread(call).index()].hold(self.start(call))
+            || self.capture(self.thread(call), self.start(call)).is_some()
     }
 
-    fn captures(&self) -> Vec<Times> {
+    /// The call that began the capture in which a thread is at a moment, in a process that makes and destroys graphs again and again: all
+    /// that it does meanwhile makes the graph.
+    pub fn captures_anew(&self, thread: ThreadId, at: Ns) -> Option<CallId> {
+        let begin = self.capture(thread, at)?;
+        let churns = self.habits.churns.get_or_init(|| self.churns());
+        churns.get(&(self.process(begin), Object::Graph)).filter(|churn| churn.is_habit()).map(|_| begin)
+    }
+
+    /// The call that began the capture in which a thread is at a moment.
+    fn capture(&self, thread: ThreadId, at: Ns) -> Option<CallId> {
+        let captures = &self.habits.captures.get_or_init(|| self.captures())[thread.index()];
+        let begun = captures.partition_point(|(begin, _)| self.start(*begin) <= at).checked_sub(1)?;
+        Some(captures[begun]).filter(|(_, end)| at < *end).map(|(begin, _)| begin)
+    }
+
+    /// The captures of each thread: the call that begins one, and when the call returns that ends it, ns.
+    fn captures(&self) -> Vec<Vec<(CallId, Ns)>> {
         let [begins, ends] = CAPTURE.map(|name| -> Vec<bool> {
             let is_it = |text: &str| bare(text).is_some_and(|bare| bare.starts_with(name));
             self.trace.strings.iter().map(|(_, text)| is_it(text)).collect()
@@ -136,12 +164,13 @@ impl Facts<'_> {
         let name = |call: &CallId| self.trace.calls.name[call.index()].index();
         let of_thread = |calls: &Vec<CallId>| {
             let mut began = None;
-            Times::of(calls.iter().filter_map(|call| {
+            let capture = |call: &CallId| {
                 if begins[name(call)] {
-                    began = Some(self.start(*call));
+                    began = Some(*call);
                 }
                 began.take_if(|_| ends[name(call)]).map(|began| (began, self.end(*call)))
-            }))
+            };
+            calls.iter().filter_map(capture).collect()
         };
         self.calls_by_thread().iter().map(of_thread).collect()
     }

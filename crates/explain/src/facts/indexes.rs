@@ -7,8 +7,8 @@ use crate::facts::peaks::Peaks;
 use rustc_hash::{FxHashMap, FxHashSet};
 use std::sync::OnceLock;
 use trace::{
-    ArgumentId, CallId, DeviceId, Ns, OpId, ProcessId, RangeId, Selected, StreamId, Sym, SyncId, Times,
-    Trace, WaitId,
+    ArgumentId, CallId, DeviceId, Ns, OpId, ProcessId, RangeId, Selected, StreamId, Sym, SyncId, Trace,
+    WaitId,
 };
 use waits::{ByCall, CallOrder};
 
@@ -134,5 +134,5 @@ pub(super) struct Habits {
     pub blocking: OnceLock<FxHashSet<ProcessId>>,
     pub churns: OnceLock<FxHashMap<(ProcessId, Object), Churn>>,
     /// When each thread captured graphs.
-    pub captures: OnceLock<Vec<Times>>,
+    pub captures: OnceLock<Vec<Vec<(CallId, Ns)>>>,
 }

@@ -140,7 +140,9 @@ impl<'a> Roots<'a> {
         }
         let waiter = waiters.first().map_or(ThreadId::NONE, |(thread, _)| *thread);
         let called = if chained.is_held { "" } else { call };
-        let stacks = rows.iter().filter_map(|row| stack(row.root.culprit));
+        let calls = rows.iter().flat_map(|row| &row.calls.calls);
+        let recorded = calls.map(|(call, _)| self.facts.trace.calls.stack[call.index()]);
+        let stacks = rows.iter().filter_map(|row| stack(row.root.culprit)).chain(recorded);
         let fixes = handles::fixes(self.facts.trace, stacks, of_memory(&fixes, call));
         let about = Fitting {
             cause,
@@ -186,7 +188,7 @@ impl<'a> Roots<'a> {
             confidence: confidence(evidence),
             because,
             why,
-            places: if chained.is_held { Vec::new() } else { places },
+            places: if chained.is_held { self.places_of_lock(&rows) } else { places },
             work: mark.map(Mark::title).unwrap_or_default(),
             inner,
             tree,

@@ -163,6 +163,9 @@ fn finding(facts: &Facts<'_>, frameworks: &Frameworks<'_>, places: &Places, fold
     let stack = |stretch: Stretch| Some(facts.trace.calls.stack[stretch.call()?.index()]);
     let statement = About::of(key.cause).state(|| Grounds::new(facts, key, group));
     let fixes = of_memory(&statement.fixes, facts.trace.text(key.holder.unwrap_or(key.waiter).name()));
+    // Few of the calls are slow, and one of dozens has its stack recorded: together they tell who makes them.
+    let name = key.waiter.name();
+    let recorded = waiters.iter().flat_map(|thread| facts.recorded_stacks(*thread, name, (Ns::MIN, Ns::MAX)));
     let in_driver = |fix: &Fix| key.cause != Cause::KernelBuild || *fix == NATIVE_CODE;
     let fixes: Vec<Fix> = fixes.into_iter().filter(in_driver).collect();
     Finding {
@@ -198,7 +201,7 @@ fn finding(facts: &Facts<'_>, frameworks: &Frameworks<'_>, places: &Places, fold
             .map(|(lost, stretch)| Example { start_ns: stretch.start(facts.trace), duration_ns: *lost })
             .collect(),
         framework: frameworks.of(waiting.iter().copied().chain(in_calls(&group.holders)).filter_map(stack)),
-        fixes: handles::fixes(facts.trace, waiting.iter().copied().filter_map(stack), fixes),
+        fixes: handles::fixes(facts.trace, waiting.iter().copied().filter_map(stack).chain(recorded), fixes),
     }
 }
 

@@ -1,15 +1,18 @@
 //! The places of roots: those of their samples, stacks and calls.
 
 use super::costs::{Roots, is_chained, name, sleeps, time};
-use crate::Place;
-use crate::account::{Culprit, Row, Sampled, add_to};
+use crate::account::{Culprit, Row, Sampled, add_to, is_for_work};
 use crate::analysis::group::Key;
 use crate::facts::places::{built_in, marked, place_of_stack, places};
+use crate::{Cause, Place};
 use rustc_hash::FxHashMap;
 use trace::{Ns, Sym, ThreadId};
 
 /// Places that a finding shows.
 const PLACES: usize = 3;
+
+/// Fewest calls with a recorded stack that tell where all of them are made: a choice.
+const RECORDED: usize = 3;
 
 /// The smallest part of calls' time whose places stand for all of it: one in this many. A choice.
 const PLACED: Ns = 50;
@@ -65,6 +68,10 @@ impl Roots<'_> {
             return found;
         };
         if known * 2 < time(rows) && !is_chained(rows[0]) {
+            let recorded = self.recorded_places(rows);
+            if !recorded.is_empty() {
+                return Sampled { places: recorded, ..Sampled::default() };
+            }
             let threads: Vec<ThreadId> = rows[0].waiters.iter().map(|(thread, _)| *thread).collect();
             let mut sampled = self.costs.places_in_calls(self.facts, &threads, name);
             if !sampled.places.is_empty() {
@@ -82,6 +89,21 @@ impl Roots<'_> {
         found
     }
 
+    /// The places of the calls that rows were charged for whose stacks were recorded, most calls first; none if these are few.
+    fn recorded_places(&self, rows: &[&Row]) -> Vec<Place> {
+        let trace = self.facts.trace;
+        let calls = rows.iter().flat_map(|row| &row.calls.calls);
+        let stacks = calls.filter_map(|(call, _)| trace.calls.stack[call.index()].some());
+        let places: Vec<Place> = stacks.filter_map(|stack| place_of_stack(trace, stack)).collect();
+        if places.len() < RECORDED {
+            return Vec::new();
+        }
+        let mut counts = Vec::new();
+        places.into_iter().for_each(|place| add_to(&mut counts, place, 1));
+        counts.sort_by_key(|(_, count)| std::cmp::Reverse(*count));
+        counts.into_iter().map(|(place, _)| place).take(PLACES).collect()
+    }
+
     /// The places of the calls that rows were charged for, most time first, by the ranges around them; none if most have none.
     fn marked_places(&self, rows: &[&Row]) -> Vec<Place> {
         let calls: Vec<_> = rows.iter().flat_map(|row| row.calls.calls.iter().copied()).collect();
@@ -95,6 +117,30 @@ impl Roots<'_> {
         }
         if times.iter().map(|(_, ns)| ns).sum::<Ns>() <= none {
             return Vec::new();
+        }
+        times.sort_by_key(|(_, ns)| std::cmp::Reverse(*ns));
+        times.into_iter().map(|(place, _)| place).take(PLACES).collect()
+    }
+
+    /// Where threads wait for the program's lock that some rows are due to, most time first: who holds it less long changes that place.
+    pub(super) fn places_of_lock(&self, rows: &[&Row]) -> Vec<Place> {
+        let (trace, root) = (self.facts.trace, rows[0].root);
+        let Culprit::Lock(process, lock, _) = root.culprit else { return Vec::new() };
+        if root.cause != Cause::Lock {
+            return Vec::new();
+        }
+        let waits = &trace.waits;
+        let is_of = |at: &usize| {
+            let thread = waits.thread[*at].some();
+            waits.lock[*at] == lock
+                && !is_for_work(waits.kind[*at])
+                && thread.is_some_and(|thread| trace.process_of_thread(thread) == process)
+        };
+        let mut times = Vec::new();
+        for at in (0..waits.len()).filter(is_of) {
+            if let Some(place) = place_of_stack(trace, waits.stack[at]) {
+                add_to(&mut times, place, waits.end[at] - waits.start[at]);
+            }
         }
         times.sort_by_key(|(_, ns)| std::cmp::Reverse(*ns));
         times.into_iter().map(|(place, _)| place).take(PLACES).collect()

@@ -7,7 +7,7 @@ use crate::result::sentence::sentence;
 use crate::rules::about::{About, Bound, Family, Nature, State, Statement};
 use crate::rules::forms::forms;
 use crate::{At, Cause, Confidence, Evidence, Fix, Piece, Sentence};
-use trace::{CallId, CopyKind, Ns, OpKind, StreamId};
+use trace::{CallId, CopyKind, MemoryKind, Ns, OpKind, StreamId};
 use waits::Class;
 
 /// Largest copy to the host, bytes, that reads back a result if a wait follows, as in `.item()` and cuBLAS in host-pointer
@@ -103,6 +103,12 @@ pub(crate) fn reads(facts: &Facts<'_>, call: CallId) -> Option<Confidence> {
         }
         () => None,
     }
+}
+
+/// Whether a copy fetches a scalar and returns when it is there: however short, it is a round trip to the GPU and back.
+pub(crate) fn fetches(facts: &Facts<'_>, call: CallId, blocking: bool) -> bool {
+    is_scalar_to_host(facts, call)
+        && (blocking || facts.copied(call).is_some_and(|copied| copied.dst == MemoryKind::Pageable))
 }
 
 /// The time from which the call waited for nothing, ns, if the records prove it; else its end. A stream lacks no operation

@@ -58,6 +58,7 @@ pub(crate) fn of_rest(facts: &Facts<'_>, call: CallId) -> Cause {
     match facts.class(call) {
         Class::Sync if explicit_sync::reads(facts, call).is_some() => Cause::HiddenSync,
         Class::Sync => Cause::ExplicitSync,
+        Class::Copy { blocking } if explicit_sync::fetches(facts, call, blocking) => Cause::HiddenSync,
         Class::Allocate | Class::Release => Cause::Allocation,
         Class::Launch if facts.blocks_for(call).is_some() => Cause::BlockingLaunch,
         class if class.enqueues() && queue_full::delays(facts, call) => Cause::QueueFull,
