@@ -16,6 +16,7 @@ pub(crate) fn gpu(busy_ns: Ns, idle: Vec<AccountPart>) -> GpuAccount {
         span_ns: busy_ns + idle.iter().map(|part| part.ns).sum::<Ns>(),
         busy_ns,
         busy: Busy::default(),
+        main_copies: None,
         busy_over_time: Vec::new(),
         exposed_communication_ns: 0,
         collective_wait_ns: Some(0),

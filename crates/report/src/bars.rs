@@ -202,6 +202,7 @@ mod tests {
             span_ns: 100,
             busy_ns: 40,
             busy: Busy { kernels_ns: 40, ..Busy::default() },
+            main_copies: None,
             busy_over_time: Vec::new(),
             exposed_communication_ns: 0,
             collective_wait_ns: Some(0),

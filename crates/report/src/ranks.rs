@@ -216,6 +216,7 @@ mod tests {
             span_ns: 1_000,
             busy_ns: 1_000,
             busy: Busy::default(),
+            main_copies: None,
             busy_over_time: Vec::new(),
             exposed_communication_ns: ns,
             collective_wait_ns: wait,

@@ -211,8 +211,8 @@ fn work(gpus: &[&GpuAccount], is_free: bool) -> String {
     let copies: Ns = gpus.iter().map(|gpu| gpu.busy.copies_ns).sum();
     let communication: Ns = gpus.iter().map(|gpu| gpu.exposed_communication_ns).sum();
     let what = match () {
-        () if communication > busy - communication => "communication is",
         () if copies > busy - copies => "copies are",
+        () if communication > busy - communication => "communication is",
         () => "kernels are",
     };
     match is_free {

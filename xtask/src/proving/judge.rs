@@ -32,7 +32,7 @@ impl fmt::Display for Judgement {
     }
 }
 
-/// What a screen has of the truth.
+/// Parts of the truth that a screen has, and the judgement.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) struct Judged {
     pub judgement: Judgement,

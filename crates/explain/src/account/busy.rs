@@ -1,8 +1,14 @@
 //! A GPU's busy time: what it did, and when.
 
 use super::gaps::{Gap, Timeline, Work};
+use crate::Place;
+use crate::facts::Facts;
+use crate::facts::places::Places;
+use crate::facts::stretch::Stretch;
 use serde::Serialize;
-use trace::{Ns, OpKind, Trace};
+use std::cmp::Reverse;
+use std::collections::BTreeMap;
+use trace::{CallId, Ns, OpKind, Sym, Trace};
 
 /// A GPU's busy time by what it did; together they are all of it.
 #[derive(Clone, Copy, Default, PartialEq, Eq, Debug, Serialize)]
@@ -38,6 +44,51 @@ impl Busy {
         self.both_ns += (kernels.min(copies) - now).max(0);
         self.kernels_ns += (kernels - now.max(copies)).max(0);
         self.copies_ns += (copies - now.max(kernels)).max(0);
+    }
+}
+
+/// The copies that take most of a GPU's time.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize)]
+pub struct MainCopies {
+    /// The call that issues most of them, by time.
+    pub call: String,
+    /// Where most of these calls are, by time; `null` if unknown.
+    #[serde(rename = "where")]
+    pub place: Option<Place>,
+}
+
+/// Most calls whose places are looked up: the stack of one call in dozens may be all there is.
+const PLACED: usize = 10_000;
+
+impl MainCopies {
+    /// The copies of a GPU that does nothing but copy for most of its busy time; `None` for others.
+    pub(super) fn of(facts: &Facts<'_>, timeline: &Timeline<'_>, busy: &Busy) -> Option<MainCopies> {
+        if busy.copies_ns <= busy.kernels_ns + busy.both_ns {
+            return None;
+        }
+        let (trace, ops) = (facts.trace, &facts.trace.ops);
+        let copies = timeline.ops().iter().filter(|op| ops.kind[op.index()] == OpKind::Copy);
+        let copies = copies.filter_map(|op| {
+            let call = facts.outermost(ops.call[op.index()]).some()?;
+            Some((call, ops.end[op.index()] - ops.start[op.index()]))
+        });
+        let mut by_name = BTreeMap::<Sym, (Ns, Vec<(CallId, Ns)>)>::new();
+        for (call, ns) in copies {
+            let (all, calls) = by_name.entry(trace.calls.name[call.index()]).or_default();
+            *all += ns;
+            calls.extend((calls.len() < PLACED).then_some((call, ns)));
+        }
+        let (name, (_, calls)) = by_name.into_iter().max_by_key(|(_, (ns, _))| *ns)?;
+        let places = Places::new(trace, calls.iter().map(|(call, _)| Stretch::Call(*call)).collect());
+        let mut times = BTreeMap::new();
+        for (call, ns) in calls {
+            if let Some(place) = places.of(Stretch::Call(call)) {
+                *times.entry(place).or_insert(0) += ns;
+            }
+        }
+        let most = times.into_iter().max_by_key(|(place, ns)| (*ns, Reverse(*place)));
+        let place = most.map(|(place, _)| places.row(place).clone());
+        Some(MainCopies { call: trace.text(name).to_owned(), place })
     }
 }
 

@@ -79,12 +79,12 @@ fn root(blame: &Blame<'_>, held: &Held) -> Option<(ThreadId, CallId, Root)> {
     let of = |op: OpId| blame.facts.outermost(trace.ops.call[op.index()]).some();
     let call = of(held.op)?;
     let is_in_default = |op: &OpId| is_default(trace, trace.ops.stream[op.index()]);
-    let order = match held.cause {
-        Cause::Dependency => blame.facts.orders(call),
-        Cause::DefaultStream if !is_in_default(&held.op) => {
-            held.behind.some().filter(is_in_default).and_then(of)
-        }
-        _ => None,
+    let order = if held.cause == Cause::Dependency {
+        blame.facts.orders(call)
+    } else if held.cause == Cause::DefaultStream && !is_in_default(&held.op) {
+        held.behind.some().filter(is_in_default).and_then(of)
+    } else {
+        None
     };
     let (thread, ordered) = (blame.facts.thread(call), order.unwrap_or(call));
     let process = trace.process_of_thread(thread);

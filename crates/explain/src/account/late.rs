@@ -10,7 +10,7 @@ use super::settle::settle_short;
 use crate::facts::places::place_of_stack;
 use crate::{Cause, Place};
 use rustc_hash::FxHashMap;
-use trace::{DeviceId, Ns, Sym, ThreadId, Times, Trace};
+use trace::{DeviceId, Ns, OpId, OpKind, Sym, ThreadId, Times, Trace};
 use waits::Communicating;
 
 /// Finds why ranks were late while GPUs had nothing else to do. `blame` knows nothing of lateness yet.
@@ -64,6 +64,13 @@ pub(super) fn computes(trace: &Trace, timeline: &Timeline<'_>) -> Option<Times> 
         let work = timeline.work().filter(|work| !communicating.has(work.op));
         Times::of(work.map(|work| (work.start, work.end)))
     })
+}
+
+/// Whether a GPU has kernels that exchange data with other GPUs' kernels, and may wait for them; a copy to another GPU waits for nobody.
+pub(super) fn exchanges(trace: &Trace, timeline: &Timeline<'_>) -> bool {
+    let mut communicating = Communicating::new(trace);
+    let is_kernel = |op: &OpId| trace.ops.kind[op.index()] == OpKind::Kernel;
+    timeline.ops().iter().any(|op| is_kernel(op) && communicating.has(*op))
 }
 
 /// Busy and idle time of a GPU in a stretch of time.

@@ -34,7 +34,7 @@ mod sums;
 mod thread;
 mod trail;
 
-pub use busy::Busy;
+pub use busy::{Busy, MainCopies};
 pub use collectives::collectives;
 pub use idle::{Idle, IdlePart, IdleReason};
 pub use margin::Margin;
@@ -298,14 +298,16 @@ fn gpu(
     let rows = settle::settle(rows, blame.sites);
     let computing_ns =
         late::computes(trace, timeline).map(|times| times.part(timeline.span.0, timeline.span.1));
-    let is_known = computing_ns.is_none() || collectives.have(timeline.device);
+    let is_known = collectives.have(timeline.device) || !late::exchanges(trace, timeline);
     let busy_ns = span_ns - idle_ns;
+    let busy = Busy::of(trace, timeline);
     let account = GpuAccount {
         device: trace.devices.ordinal[timeline.device.index()],
         name: trace.text(trace.devices.name[timeline.device.index()]).to_owned(),
         span_ns,
         busy_ns,
-        busy: Busy::of(trace, timeline),
+        main_copies: MainCopies::of(blame.facts, timeline, &busy),
+        busy,
         busy_over_time: over_time.busy(),
         exposed_communication_ns: computing_ns.map_or(0, |computing| busy_ns - computing),
         collective_wait_ns: is_known.then_some(wait_ns),

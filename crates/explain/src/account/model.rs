@@ -1,6 +1,6 @@
 //! Accounts as they are reported.
 
-use super::busy::Busy;
+use super::busy::{Busy, MainCopies};
 use super::idle::Idle;
 use super::margin::Margin;
 use super::part::{AccountPart, ThreadAccount};
@@ -58,6 +58,8 @@ pub struct GpuAccount {
     pub busy_ns: Ns,
     /// `busy_ns` by what it did.
     pub busy: Busy,
+    /// The copies that take most of `busy_ns`, if copies do; else `null`.
+    pub main_copies: Option<MainCopies>,
     /// The busy share of each of some equal parts of its time, 0 to 1.
     #[serde(skip)]
     pub busy_over_time: Vec<f64>,

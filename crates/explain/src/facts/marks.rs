@@ -32,7 +32,7 @@ const fn kind(
 /// that is built. Names are those of PyTorch 2.0 to 2.11, Triton 3, JAX 0.4 to 0.9, CuPy 13, Numba 0.60 and CPython 3.10 to 3.14.
 const KINDS: &[Kind] = {
     use Cause::{
-        CollectiveWait, DataLoading, Feeding, FileWriting, GarbageCollection, HostCode, KernelBuild,
+        CollectiveWait, DataLoading, Feeding, FileWriting, GarbageCollection, HostCode, KernelBuild, Lock,
         NoDemand, ObjectChurn,
     };
     &[
@@ -110,6 +110,8 @@ const KINDS: &[Kind] = {
         kind(Feeding, "cupy.asarray", "cupy/_creation/from_data.py", &[]),
         kind(CollectiveWait, "MPI", "", MPI),
         kind(NoDemand, "", "selectors.py", &["select"]),
+        kind(Lock, "", "/condition_variable", &["wait"]),
+        kind(Lock, "", "libc.so", &["pthread_cond_", "__pthread_cond_", "sem_wait", "__new_sem_wait"]),
         kind(HostCode, "torch.optim, tensor by tensor", "torch/optim/", &["_single_tensor_"]),
     ]
 };

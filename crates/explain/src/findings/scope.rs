@@ -126,9 +126,31 @@ const PAUSED: Ns = 60;
 /// Fewest pauses of GPUs after a start-up: something repeats.
 const REPEATED: usize = 16;
 
-/// The time after the pauses with which a program starts, if these are longer than all later ones.
+/// Most pauses of GPUs with which a program ends: more of them are what it repeats. A choice.
+const ENDING: usize = 4;
+
+/// Where the pauses with which a program ends begin, ns: it reads a result, and hardly works. Pauses of what it repeats are shorter. Else
+/// `end`.
+fn before_ending(gaps: &[(Ns, Ns)], (start, end): (Ns, Ns)) -> Ns {
+    let mut idle = 0;
+    let is_longer = |at: usize| {
+        let before = gaps[at.saturating_sub(REPEATED)..at].iter().map(length).max();
+        before.is_some_and(|before| length(&gaps[at]) >= before * LONGER)
+    };
+    let last = (0..gaps.len()).rev().take(ENDING).take_while(|at| end - gaps[*at].0 <= (end - start) / REST);
+    let ends = last.filter(|at| {
+        let gap = &gaps[*at];
+        idle += length(gap);
+        length(gap) >= (end - start) / WORTH && idle >= (end - gap.0) / 100 * IDLE && is_longer(*at)
+    });
+    ends.last().map_or(end, |at| gaps[at].0)
+}
+
+/// The time after the pauses with which a program starts, if these are longer than all later ones but those with which it ends.
 fn after_start_up(trace: &Trace, (start, end): (Ns, Ns)) -> Option<(Ns, Ns)> {
-    let gaps = gaps(trace, start);
+    let mut gaps = gaps(trace, start);
+    let end = before_ending(&gaps, (start, end));
+    gaps.retain(|gap| gap.0 < end);
     let long: Vec<_> = gaps.iter().filter(|gap| length(gap) >= (end - start) / (WORTH * LONGER)).collect();
     let is_pause = |gap: &&&(Ns, Ns)| length(gap) >= (end - start) / WORTH;
     let until = long.iter().rev().filter(is_pause).find(|gap| {
@@ -228,6 +250,13 @@ mod tests {
         let middle = || [4; 300].into_iter().chain([900]).chain([4; 300]);
         assert_eq!(after(&with(&[4_000], middle())), Some(4_000));
         assert_eq!(after(&with(&[40], middle())), None);
+    }
+
+    #[test]
+    fn a_pause_before_the_last_result_is_the_end() {
+        let ends = |middle: usize| [4].into_iter().cycle().take(middle).chain([300, 5]);
+        assert_eq!(after(&with(&[400], ends(400))), Some(400));
+        assert_eq!(after(&with(&[400], ends(400).chain([4; 100]))), None, "near miss: it goes on");
     }
 
     #[test]

@@ -299,7 +299,7 @@ impl Account<'_> {
         found
     }
 
-    /// What was lost to a rule, without the kinds of operations.
+    /// The overlap lost to a rule, without the kinds of operations.
     fn told(&self, rule: OverlapRule, lost: Lost) -> LostOverlap {
         let also = OverlapRule::ALL.iter().copied().filter(|rule| lost.also[*rule as usize]).collect();
         LostOverlap {

@@ -102,7 +102,8 @@ pub(super) fn costs(explanation: &Explanation) -> Vec<Cost> {
     let knows = named.iter().any(is_known);
     named.retain(|cause| !knows || is_known(cause) || cause.share >= SMALL_OF_BUSY);
     if named.is_empty() {
-        named.extend(busy_with(explanation, least).or_else(|| in_one_stream(explanation)));
+        let one = busy_with(explanation, least).or_else(|| in_one_stream(explanation));
+        named.extend(one.or_else(|| copying(explanation)));
     }
     rank(&mut named);
     let large = named.iter().take_while(|cause| cause.share >= SMALL_OF_BUSY).count();
@@ -172,6 +173,24 @@ fn in_one_stream(explanation: &Explanation) -> Option<Named> {
         ..Named::plain(Cause::GpuFull, share, what.to_owned())
     };
     (share >= IN_TURNS).then_some(named)
+}
+
+/// The smallest part of a GPU's time that it must do nothing but copy for: a choice.
+const COPYING: f64 = 0.5;
+
+/// Copies that take most of a busy GPU's time, and wait for nothing.
+fn copying(explanation: &Explanation) -> Option<Named> {
+    let copying = |gpu: &&GpuAccount| gpu.busy.copies_ns as f64 / gpu.working_ns().max(1) as f64;
+    let gpus = explanation.accounts.gpus.iter().filter(|gpu| copying(gpu) >= COPYING);
+    let gpu = gpus.max_by(|one, other| copying(one).total_cmp(&copying(other)))?;
+    let copies = gpu.main_copies.as_ref()?;
+    let what = "copies are where time is: copy less, or less often";
+    Some(Named {
+        at: copies.place.as_ref().map_or_else(|| visible(&copies.call).into_owned(), short),
+        whole: copies.place.as_ref().map_or(String::new(), wide),
+        // No finding has it, and the cause is never printed: the GPU is busy.
+        ..Named::plain(Cause::GpuFull, copying(&gpu), what.to_owned())
+    })
 }
 
 /// `97 % of thread main's time: calls wait for the GPU without being asked to (run.py:3; device-scalar); the GPU loses nothing by it.`
