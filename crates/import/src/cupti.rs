@@ -13,7 +13,8 @@ const MEMORY: [MemoryKind; 8] = [
     MemoryKind::DeviceStatic,
     MemoryKind::ManagedStatic,
 ];
-const COPY: [CopyKind; 11] = [
+/// Above CUPTI's are Nsight Systems' numbers for migrations of unified memory, which our recordings have as well.
+const COPY: [CopyKind; 14] = [
     CopyKind::Unknown,
     CopyKind::HtoD,
     CopyKind::DtoH,
@@ -25,6 +26,9 @@ const COPY: [CopyKind; 11] = [
     CopyKind::DtoD,
     CopyKind::HtoH,
     CopyKind::PtoP,
+    CopyKind::UnifiedHtoD,
+    CopyKind::UnifiedDtoH,
+    CopyKind::UnifiedDtoD,
 ];
 const SYNC: [SyncKind; 5] =
     [SyncKind::Unknown, SyncKind::Event, SyncKind::StreamWaitEvent, SyncKind::Stream, SyncKind::Context];

@@ -35,15 +35,9 @@ const PIECES: usize = FURTHER / PAGE + 1;
 #[cfg(target_arch = "x86_64")]
 const GUESSES: u64 = 64;
 
-/// `push %rbp; mov %rsp, %rbp`, with which such a function begins, and what may stand before it.
-#[cfg(target_arch = "x86_64")]
-const SETS_UP: [u8; 4] = [0x55, 0x48, 0x89, 0xe5];
+/// The instruction that may stand before the begin of a function: its callers may skip it.
 #[cfg(target_arch = "x86_64")]
 const ENDBR64: [u8; 4] = [0xf3, 0x0f, 0x1e, 0xfa];
-
-/// How far before a place its function's begin is sought, bytes.
-#[cfg(target_arch = "x86_64")]
-const FUNCTION: usize = 4096;
 
 /// The frame pointer, which is not known: an address that cannot be read.
 const UNKNOWN: u64 = 0x7ff0_0000_0000_0000;
@@ -54,8 +48,9 @@ const _: () = assert!(MOST_FRAMES * 8 < MOST_BYTES);
 pub struct Native {
     unwinder: UnwinderNative<crate::modules::Part, MayAllocateDuringUnwind>,
     cache: CacheNative<MayAllocateDuringUnwind>,
-    /// The code of each module.
+    /// The code of each module, and where its functions begin.
     codes: Vec<Code>,
+    functions: Vec<Functions>,
     pid: i32,
 }
 
@@ -64,6 +59,32 @@ struct Code {
     /// Where it lies in the process.
     start: u64,
     bytes: crate::modules::Part,
+}
+
+/// The sorted table of a module's functions (`.eh_frame_hdr`, Linux Standard Base).
+struct Functions {
+    /// Where the section lies in the process.
+    start: u64,
+    /// The section's bytes.
+    bytes: crate::modules::Part,
+}
+
+impl Functions {
+    /// Bytes before the table, of the one form that linkers write: 4 of encodings, a pointer, and the number of functions.
+    const HEADER: usize = 12;
+    const ENCODINGS: [u8; 4] = [1, 0x1b, 0x03, 0x3b];
+
+    /// Where the last function begins that does not begin behind an address, in the process.
+    fn before(&self, address: u64) -> Option<u64> {
+        let entries =
+            self.bytes.strip_prefix(&Self::ENCODINGS)?.get(Self::HEADER - Self::ENCODINGS.len()..)?;
+        let (entries, _) = entries.as_chunks::<8>();
+        let begin = |[a, b, c, d, ..]: &[u8; 8]| {
+            self.start.wrapping_add_signed(i32::from_le_bytes([*a, *b, *c, *d]).into())
+        };
+        let count = entries.partition_point(|entry| begin(entry) <= address);
+        count.checked_sub(1).map(|last| begin(&entries[last]))
+    }
 }
 
 /// A frame from which the next outer one was not found.
@@ -75,7 +96,13 @@ struct Stuck {
 impl Native {
     /// For a process without any module yet.
     pub fn new(pid: i32) -> Native {
-        Native { unwinder: UnwinderNative::new(), cache: CacheNative::new(), codes: Vec::new(), pid }
+        Native {
+            unwinder: UnwinderNative::new(),
+            cache: CacheNative::new(),
+            codes: Vec::new(),
+            functions: Vec::new(),
+            pid,
+        }
     }
 
     /// Adds a module.
@@ -86,6 +113,10 @@ impl Native {
         for code in [".text", ".plt", ".plt.sec", ".plt.got"].iter().filter_map(|name| image.section(name)) {
             let start = module.base.wrapping_add(code.addresses.start);
             self.codes.push(Code { start, bytes: code.bytes });
+        }
+        if let Some(header) = image.section(".eh_frame_hdr") {
+            let start = module.base.wrapping_add(header.addresses.start);
+            self.functions.push(Functions { start, bytes: header.bytes });
         }
         self.unwinder.add_module(framehop::Module::new(path, range, module.base, sections(image)));
     }
@@ -180,13 +211,10 @@ impl Native {
         })
     }
 
-    /// Where the function at an address begins to set up its frame pointer.
+    /// Where the function at an address begins.
     #[cfg(target_arch = "x86_64")]
     fn begin(&self, address: u64) -> Option<u64> {
-        let (code, at) = self.code(address)?;
-        let from = at.saturating_sub(FUNCTION);
-        let found = code[from..at].windows(SETS_UP.len()).rposition(|bytes| bytes == SETS_UP)?;
-        Some(address - (at - from - found) as u64)
+        self.functions.iter().filter_map(|functions| functions.before(address)).max()
     }
 
     /// The function that the call before an address calls: by itself, or through the table that the loader filled.

@@ -144,7 +144,8 @@ fn the_child_of_a_fork_is_read_as_its_own_process() {
 }
 
 /// `naps` makes its system call itself, in a frame that the tables give by the frame pointer, below the remains of frames of
-/// `stirs`, which have pushed frame pointers and return addresses too.
+/// `stirs`, which have pushed frame pointers and return addresses too. `dozes` does so as functions of Ubuntu's C library do: behind
+/// another way through it, with an instruction in the middle of what sets its frame up.
 #[cfg(target_arch = "x86_64")]
 const NAPS: &str = r#"
 #include <fcntl.h>
@@ -167,6 +168,15 @@ APART long naps(const long *time) {
     return room[0];
 }
 APART long caller(const long *time) { return naps(time) + stirs(3); }
+char is_alone;
+long dozes(const long *time);
+__asm__(".text\n.type dozes, @function\ndozes:\n.cfi_startproc\nendbr64\n"
+        "cmpb $0, is_alone(%rip)\nje 1f\nmov $35, %eax\nxor %esi, %esi\nsyscall\nret\n.p2align 4\n"
+        "1: push %rbp\n.cfi_def_cfa_offset 16\n.cfi_offset 6, -16\nxor %esi, %esi\n"
+        "mov %rsp, %rbp\n.cfi_def_cfa_register 6\npush %rbx\n.cfi_offset 3, -24\nsub $0x68, %rsp\n"
+        "mov $35, %eax\nsyscall\nmov -8(%rbp), %rbx\nleave\n.cfi_def_cfa 7, 8\nret\n"
+        ".cfi_endproc\n.size dozes, . - dozes\n");
+APART long other(const long *time) { return dozes(time) + stirs(3); }
 /* A spool file, as the recorder makes it: that is how the watcher finds a process. */
 static void enroll(const char *folder) {
     char header[1 << 16], path[256], fresh[300];
@@ -193,7 +203,7 @@ int main(int count, char **arguments) {
     fflush(stdout);
     long all = 0;
     for (int at = 0; at < 40; at++)
-        all += stirs(5) + caller(time);
+        all += stirs(5) + (at % 2 ? caller(time) : stirs(5) + other(time));
     return all == 1;
 }
 "#;
@@ -209,18 +219,18 @@ fn a_frame_pointer_that_is_not_known_is_found() {
     let seen = watched_until(&program, &[], 100, |seen| seen.samples(seen.fact("thread")[0]).len() >= 40);
     let samples = seen.samples(seen.fact("thread")[0]);
     let named = |frames: &Vec<(String, u32)>| {
-        let mine = ["naps", "caller", "main", "stirs"];
-        frames
-            .iter()
-            .map(|(name, _)| name.clone())
-            .filter(|name| mine.contains(&name.as_str()))
-            .collect::<Vec<_>>()
+        let mine = ["naps", "caller", "dozes", "other", "main", "stirs"];
+        let names = frames.iter().map(|(name, _)| name.clone());
+        names.filter(|name| mine.contains(&name.as_str())).collect::<Vec<_>>()
     };
-    let asleep: Vec<_> =
-        samples.iter().map(named).filter(|frames| frames.iter().any(|name| name == "naps")).collect();
-    let right = asleep.iter().filter(|frames| **frames == ["naps", "caller", "main"]).count();
-    println!("{right} of {}", asleep.len());
-    assert!(right >= 30 && right == asleep.len(), "{samples:?}");
+    for way in [["naps", "caller", "main"], ["dozes", "other", "main"]] {
+        let is_asleep = |frames: &Vec<String>| frames.iter().any(|name| name == way[0]);
+        let asleep: Vec<_> = samples.iter().map(named).filter(is_asleep).collect();
+        let right = asleep.iter().filter(|frames| **frames == way).count();
+        println!("{}: {right} of {}", way[0], asleep.len());
+        // One may have woken while it was read.
+        assert!(right >= 15 && right + 1 >= asleep.len(), "{samples:?}");
+    }
 }
 
 #[test]

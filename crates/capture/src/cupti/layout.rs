@@ -15,6 +15,8 @@ pub mod kind {
     pub const CONCURRENT_KERNEL: u32 = 10;
     pub const OVERHEAD: u32 = 17;
     pub const MEMCPY_PEER: u32 = 22;
+    /// Migrations of unified memory, asked for once there is some.
+    pub const UNIFIED_MEMORY: u32 = 25;
     /// Not asked for: CUPTI before CUDA 12.9 hands out one for every `cudaEventRecord` where
     /// synchronizations are.
     pub const CUDA_EVENT: u32 = 36;
@@ -49,7 +51,7 @@ pub const NEWEST: u32 = 130_500;
 pub const VERIFIED: [Range<u32>; 2] = [OLDEST..29, 130_000..NEWEST + 1];
 
 /// All kinds that are recorded (`sizeof` and `offsetof` with the headers of each version).
-pub static LAYOUTS: [Layout; 10] = [
+pub static LAYOUTS: [Layout; 11] = [
     Layout { kind: kind::MEMCPY, needed: 72, sizes: &[(18, 88), (26, 96), (130_401, 112)] },
     Layout { kind: kind::MEMSET, needed: 72, sizes: &[(18, 88), (130_401, 104)] },
     Layout { kind: kind::DRIVER, needed: 40, sizes: &[(18, 40)] },
@@ -61,6 +63,7 @@ pub static LAYOUTS: [Layout; 10] = [
     },
     Layout { kind: kind::OVERHEAD, needed: 40, sizes: &[(18, 40), (21, 48), (22, 56)] },
     Layout { kind: kind::MEMCPY_PEER, needed: 80, sizes: &[(18, 96)] },
+    Layout { kind: kind::UNIFIED_MEMORY, needed: 48, sizes: &[(18, 64), (26, 104)] },
     // Only its kind is read.
     Layout { kind: kind::CUDA_EVENT, needed: 4, sizes: &[(18, 24), (26, 56), (130_500, 80)] },
     Layout { kind: kind::SYNCHRONIZATION, needed: 40, sizes: &[(18, 40), (26, 56)] },

@@ -27,6 +27,8 @@ pub type Subscribe = unsafe extern "C-unwind" fn(*mut *mut c_void, Callback, *mu
 pub type Unsubscribe = unsafe extern "C-unwind" fn(*mut c_void) -> Code;
 /// On (1) or off (0), the subscriber, the domain, and the function's number.
 pub type EnableCallback = unsafe extern "C-unwind" fn(u32, *mut c_void, c_int, u32) -> Code;
+/// Counters of unified memory, and how many they are.
+pub type Configure = unsafe extern "C-unwind" fn(*mut c_void, u32) -> Code;
 /// The attribute, the bytes of its value, and the value.
 pub type SetAttribute = unsafe extern "C-unwind" fn(c_int, *mut usize, *mut c_void) -> Code;
 
@@ -64,6 +66,8 @@ macro_rules! functions {
             pub enable_runtime: Option<Switch>,
             /// `cuptiActivitySetAttribute`, where there is one.
             pub set_attribute: Option<SetAttribute>,
+            /// `cuptiActivityConfigureUnifiedMemoryCounter`, where there is one.
+            pub configure_unified: Option<Configure>,
         }
 
         impl Cupti {
@@ -97,6 +101,10 @@ macro_rules! functions {
                     set_attribute: find(library, c"cuptiActivitySetAttribute").map(|function| {
                         // SAFETY: as above.
                         unsafe { std::mem::transmute::<*mut c_void, SetAttribute>(function) }
+                    }),
+                    configure_unified: find(library, c"cuptiActivityConfigureUnifiedMemoryCounter").map(|function| {
+                        // SAFETY: as above.
+                        unsafe { std::mem::transmute::<*mut c_void, Configure>(function) }
                     }),
                 })
             }

@@ -10,6 +10,7 @@ mod layout;
 mod library;
 mod quiet;
 mod records;
+mod unified;
 
 pub use library::Failure;
 
@@ -104,7 +105,7 @@ impl Activities {
 
     /// The kinds of records that are switched off and on while the program runs.
     fn switched(self) -> impl Iterator<Item = &'static u32> {
-        self.kinds().iter().filter(|kind| **kind != kind::GRAPH_TRACE)
+        self.kinds().iter().filter(|kind| **kind != kind::GRAPH_TRACE).chain(unified::kind())
     }
 }
 
@@ -191,7 +192,7 @@ pub fn version() -> u64 {
 
 fn stop_all(cupti: &Cupti) {
     ON.store(false, Release);
-    for kind in kind::WITH_CALLS.iter().chain(kind::WITH_GRAPHS) {
+    for kind in kind::WITH_CALLS.iter().chain(kind::WITH_GRAPHS).chain(unified::kind()) {
         // SAFETY: CUPTI's function, with a kind it knows.
         unsafe { (cupti.disable)(*kind as c_int) };
     }
@@ -223,6 +224,11 @@ pub fn resume() {
             }
         }
     }
+}
+
+/// The program allocated unified memory: has CUPTI record how it migrates, at levels that have the GPU's operations.
+pub fn has_unified_memory() {
+    unified::record(!matches!(Activities::now(), None | Some(Activities::Calls)));
 }
 
 /// Has CUPTI hand out all it has.
@@ -258,6 +264,7 @@ pub unsafe fn forget() {
     UNREAD.store(0, Relaxed);
     MISFIT.store(false, Relaxed);
     records::forget();
+    unified::forget();
     ids::forget();
 }
 

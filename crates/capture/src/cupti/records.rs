@@ -3,6 +3,7 @@
 use super::layout::{RawRecord, kind};
 use super::library::Cupti;
 use super::quiet;
+use super::unified;
 use crate::write::texts;
 use crate::write::writer::Writer;
 use spool::{ApiCall, Copy, Fill, Graph, Kernel, Overhead, Sync};
@@ -26,6 +27,7 @@ pub unsafe fn write(writer: &mut Writer, cupti: &Cupti, record: RawRecord<'_>) -
         kind::SYNCHRONIZATION => sync(writer, record),
         kind::OVERHEAD => overhead(writer, record),
         kind::GRAPH_TRACE => graph(writer, record),
+        kind::UNIFIED_MEMORY => migration(writer, record),
         kind::CUDA_EVENT => true,
         _ => false,
     }
@@ -136,6 +138,24 @@ fn copy(writer: &mut Writer, raw: RawRecord<'_>, correlation: usize, node: usize
         kinds: raw.u8(5) | raw.u8(6) << 16,
         graph_node: raw.u64(node),
     };
+    writer.append(Copy::KIND, 0, &[record.bytes()]);
+    true
+}
+
+/// A migration of unified memory (`CUpti_ActivityUnifiedMemoryCounter2`), as a copy of no call and in no stream: the number of its direction
+/// is Nsight Systems'. Other counters are left out.
+fn migration(writer: &mut Writer, raw: RawRecord<'_>) -> bool {
+    let (start, end, source, destination) = (raw.time(16), raw.time(24), raw.u32(40), raw.u32(44));
+    let (direction, device) = match raw.u32(4) {
+        unified::TO_DEVICE => (11, destination),
+        unified::TO_HOST => (12, source),
+        unified::BETWEEN_DEVICES => (13, destination),
+        _ => return true,
+    };
+    if !sane(start, end) {
+        return false;
+    }
+    let record = Copy { start, end, bytes: raw.u64(8), device, direction, ..Copy::default() };
     writer.append(Copy::KIND, 0, &[record.bytes()]);
     true
 }

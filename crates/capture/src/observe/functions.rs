@@ -188,7 +188,7 @@ pub unsafe fn record(
     let [first, second, third, _, fifth, sixth, ..] = *args;
     let shape = shape_of(wrapped);
     match shape {
-        Shape::Other | Shape::InDefault | Shape::SetContext | Shape::Initialize => {}
+        Shape::Other | Shape::InDefault | Shape::SetContext | Shape::Managed | Shape::Initialize => {}
         Shape::Launch => {
             let [_, grid @ .., _, _, _, _, _, _, _] = *args;
             record.fact = grid_fact(grid.map(|size| size as u32));

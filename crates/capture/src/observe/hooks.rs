@@ -88,11 +88,16 @@ pub fn called(
         let starts = result == 0 && functions::shape_of(wrapped) == Shape::Initialize;
         return if starts { AfterCall::StartRecording } else { AfterCall::Nothing };
     }
-    over(thread, span, result, |writer, is_joined| {
+    let shape = functions::shape_of(wrapped);
+    let left = over(thread, span, result, |writer, is_joined| {
         // SAFETY: the call is over, and these are its arguments and its result.
         let record = unsafe { functions::record(wrapped, args, span, result) };
-        write(writer, wrapped, functions::shape_of(wrapped), record, is_joined);
-    })
+        write(writer, wrapped, shape, record, is_joined);
+    });
+    if shape == Shape::Managed && result == 0 {
+        shielded(cupti::has_unified_memory);
+    }
+    left
 }
 
 /// Whether a call is written, and is too short for a closer look.

@@ -58,6 +58,8 @@ shapes! {
     CaptureEnd,
     /// Another context becomes the thread's.
     SetContext,
+    /// Allocates unified memory.
+    Managed,
     /// `cuInit`
     Initialize,
 }
@@ -125,6 +127,7 @@ impl Shape {
             ("cuCtxPopCurrent", Shape::SetContext),
             ("cuCtxCreate", Shape::SetContext),
             ("cuCtxDestroy", Shape::SetContext),
+            ("cuMemAllocManaged", Shape::Managed),
             ("cuInit", Shape::Initialize),
         ];
         // cuMemcpy itself takes its direction from its addresses.

@@ -98,6 +98,7 @@ const KINDS: &[Kind] = {
         kind(FileWriting, "numpy.save", "numpy/lib/", &["save", "_save", "savez"]),
         kind(FileWriting, "Orbax", "orbax/checkpoint/", &["save"]),
         kind(FileWriting, "h5py", "h5py/", &["__setitem__", "create_dataset", "write", "flush"]),
+        kind(FileWriting, "", "libc.so", FILES),
         kind(FileWriting, "logging", "logging/__init__.py", &["emit", "flush"]),
         kind(
             Feeding,
@@ -142,6 +143,24 @@ const MPI: &[&str] = &[
     "PMPI_Reduce",
     "opal_progress",
     "ucp_worker_progress",
+];
+
+/// Functions of the C library that write to files alone, or make them; `write` may be to a socket or a pipe.
+const FILES: &[&str] = &[
+    "fsync",
+    "fdatasync",
+    "msync",
+    "pwrite",
+    "__libc_pwrite",
+    "ftruncate",
+    "fallocate",
+    "posix_fallocate",
+    "fwrite",
+    "fflush",
+    "fclose",
+    "fputs",
+    "rename",
+    "unlink",
 ];
 
 const LOADER: &[&str] = &["__next__", "_next_data", "_get_data", "_try_get_data", "_try_put_index"];
