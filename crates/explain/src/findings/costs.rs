@@ -149,7 +149,8 @@ impl<'a> Roots<'a> {
             call,
             place: places.first(),
             mark,
-            is_between: rows.iter().all(|row| matches!(row.root.culprit, Culprit::Between(_))),
+            is_between: rows.iter().all(|row| matches!(row.root.culprit, Culprit::Between(_)))
+                || is_brief(cause, all.count, all.ns),
             in_pieces: pieces.is_some_and(|name| self.facts.trace.text(name) == call),
         };
         let fixes = about.fitting(fixes);
@@ -405,6 +406,15 @@ pub(super) fn name(culprit: Culprit) -> Option<Sym> {
     }
 }
 
+/// The longest mean of pauses between calls that follow each other at once, ns, and the fewest such pauses: a choice.
+const BRIEF: u64 = 20_000;
+const MANY: u64 = 1_000;
+
+/// Whether host code runs in many brief pauses: it is what a program does from one launch to the next.
+fn is_brief(cause: Cause, count: u64, ns: Ns) -> bool {
+    cause == Cause::HostCode && count >= MANY && u64::try_from(ns).is_ok_and(|ns| ns / count <= BRIEF)
+}
+
 /// Whether most of what a row was charged with is of threads that others waited for.
 pub(super) fn is_chained(row: &Row) -> bool {
     row.chain.len() > 1 && row.chained > row.ns / 2
@@ -516,5 +526,19 @@ impl Same {
             _ if is_large => Same::Root(row.root),
             _ => Same::Any,
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn code_in_many_brief_pauses_runs_between_launches() {
+        let is = |cause, count, us: Ns| is_brief(cause, count, us * 1_000);
+        assert!(is(Cause::HostCode, 1_000, 20_000));
+        assert!(!is(Cause::HostCode, 999, 10_000), "near miss: few");
+        assert!(!is(Cause::HostCode, 1_000, 20_001), "near miss: longer");
+        assert!(!is(Cause::Blocked, 1_000, 10_000), "control");
     }
 }
