@@ -46,7 +46,7 @@ fn all_that_names_a_finding_follows_it() {
         assert!(explanation.findings.iter().map(|finding| &finding.id).eq(&ids), "{file:?}");
         moved += usize::from(causes(&explanation) != order);
     }
-    assert!(moved >= 2, "{moved}");
+    assert!(moved >= 1, "{moved}");
 }
 
 /// A thread launches a kernel of 4 ms and reads two results of it, one after the other, then computes for so long, or sleeps in this system
@@ -107,6 +107,13 @@ fn a_wait_of_a_thread_that_has_little_else_to_do_is_worth_little() {
 #[test]
 fn a_wait_for_what_is_written_to_a_file_is_worth_its_cost_alone() {
     let wait = worth(1_500_000, "fsync");
+    assert!(wait < 0.03, "{wait}");
+}
+
+/// The sleep costs what it does with the wait and without.
+#[test]
+fn a_wait_is_not_worth_what_is_mended_by_itself() {
+    let wait = worth(1_500_000, "clock_nanosleep");
     assert!(wait < 0.03, "{wait}");
 }
 
