@@ -133,6 +133,8 @@ class Late:
     """The call that asked for it; empty where the trace has none."""
     library: str
     """The library whose call or kernel it is; empty where unknown."""
+    where: Place | None
+    """Where most of the calls that asked for them were made; null where unknown."""
     behind: dict[str, Any] | None
     """What they waited for last, as far as known."""
     count: int
@@ -256,6 +258,16 @@ class BusyTime:
 
 
 @dataclass(frozen=True)
+class MainCopies:
+    """The copies that take most of busy_ns, if copies do; else null."""
+
+    call: str
+    """The call that asks for most of them, by time."""
+    where: Place | None
+    """Where most of these calls are made, by time; null where unknown."""
+
+
+@dataclass(frozen=True)
 class AccountPart:
     """A part of the time of a GPU or a thread."""
 
@@ -317,6 +329,8 @@ class GpuAccount:
     """Time with any operation, ns; a collective's kernel that waits for a later rank is none."""
     busy: BusyTime
     """busy_ns by what the GPU did."""
+    main_copies: MainCopies | None
+    """The copies that take most of busy_ns, if copies do; else null."""
     exposed_communication_ns: int
     """The part of busy_ns in which nothing but communication ran: kernels that exchange data between GPUs, and copies
     between them.
