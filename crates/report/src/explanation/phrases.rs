@@ -225,7 +225,9 @@ pub fn tree(finding: &Finding) -> Vec<String> {
         let file = row.place.file.rsplit('/').next().unwrap_or("");
         let line = if row.place.line > 0 { format!(":{}", row.place.line) } else { String::new() };
         let (indent, share) = (2 * row.depth as usize, units::percent(row.share));
-        format!("{share:>6}  {:indent$}{}, {}{line}", "", visible(&function), visible(file))
+        // A library without symbols has no name for it.
+        let function = if function.is_empty() { String::new() } else { format!("{}, ", visible(&function)) };
+        format!("{share:>6}  {:indent$}{function}{}{line}", "", visible(file))
     };
     finding.tree.iter().map(line).collect()
 }
