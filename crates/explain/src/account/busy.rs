@@ -3,10 +3,9 @@
 use super::gaps::{Gap, Timeline, Work};
 use crate::Place;
 use crate::facts::Facts;
-use crate::facts::places::Places;
+use crate::facts::places::{PLACED, Places};
 use crate::facts::stretch::Stretch;
 use serde::Serialize;
-use std::cmp::Reverse;
 use std::collections::BTreeMap;
 use trace::{CallId, Ns, OpKind, Sym, Trace};
 
@@ -57,9 +56,6 @@ pub struct MainCopies {
     pub place: Option<Place>,
 }
 
-/// Most calls whose places are looked up: the stack of one call in dozens may be all there is.
-const PLACED: usize = 10_000;
-
 impl MainCopies {
     /// The copies of a GPU that does nothing but copy for most of its busy time; `None` for others.
     pub(super) fn of(facts: &Facts<'_>, timeline: &Timeline<'_>, busy: &Busy) -> Option<MainCopies> {
@@ -80,14 +76,7 @@ impl MainCopies {
         }
         let (name, (_, calls)) = by_name.into_iter().max_by_key(|(_, (ns, _))| *ns)?;
         let places = Places::new(trace, calls.iter().map(|(call, _)| Stretch::Call(*call)).collect());
-        let mut times = BTreeMap::new();
-        for (call, ns) in calls {
-            if let Some(place) = places.of(Stretch::Call(call)) {
-                *times.entry(place).or_insert(0) += ns;
-            }
-        }
-        let most = times.into_iter().max_by_key(|(place, ns)| (*ns, Reverse(*place)));
-        let place = most.map(|(place, _)| places.row(place).clone());
+        let place = places.most(calls).cloned();
         Some(MainCopies { call: trace.text(name).to_owned(), place })
     }
 }

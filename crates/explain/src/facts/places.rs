@@ -5,6 +5,8 @@ use crate::Place;
 use crate::facts::peaks::Peaks;
 use crate::facts::stretch::Stretch;
 use rustc_hash::FxHashMap;
+use std::cmp::Reverse;
+use std::collections::BTreeMap;
 use trace::{CallId, Frame, Ns, RangeId, RangeKind, StackId, ThreadId, Trace};
 
 /// The most useful place for each call: the innermost frame of the user's own code, else the innermost frame with a line,
@@ -57,7 +59,22 @@ impl Places {
     pub fn row(&self, id: PlaceId) -> &Place {
         &self.places[id]
     }
+
+    /// The place of most of some calls, each with its weight, of those whose place is known.
+    pub fn most(&self, calls: impl IntoIterator<Item = (CallId, Ns)>) -> Option<&Place> {
+        let mut weights = BTreeMap::<PlaceId, Ns>::new();
+        for (call, weight) in calls {
+            if let Some(place) = self.of(Stretch::Call(call)) {
+                *weights.entry(place).or_default() += weight;
+            }
+        }
+        let most = weights.into_iter().max_by_key(|(place, weight)| (*weight, Reverse(*place)));
+        most.map(|(place, _)| self.row(place))
+    }
 }
+
+/// Most calls of one kind whose places are looked up: the stack of one call in dozens may be all there is.
+pub(crate) const PLACED: usize = 10_000;
 
 /// Something whose place is sought.
 struct Sought {

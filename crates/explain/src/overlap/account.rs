@@ -6,12 +6,11 @@ use super::queue::{Item, Queue};
 use super::slip::{AllSlips, Root, RootBehind, Slip, Waited, slips};
 use super::times::{Gap, Times};
 use super::{Behind, LateOps, LostOverlap, OverlapRule};
-use crate::facts::places::{PlaceId, Places};
+use crate::facts::places::{PLACED, Places};
 use crate::facts::stretch::Stretch;
-use crate::{Confidence, Example, Place};
+use crate::{Confidence, Example};
 use rustc_hash::FxHashMap;
 use std::cmp::Reverse;
-use std::collections::BTreeMap;
 use trace::{CallId, Ns, OpKind, StreamId, Sym, Trace};
 use waits::{Engine, is_default};
 
@@ -20,9 +19,6 @@ const MOST_KINDS: usize = 5;
 
 /// Most examples per rule.
 const EXAMPLES: usize = 3;
-
-/// Most calls of which the places are looked up, for each kind: the stack of one call in dozens may be all there is.
-const PLACED: usize = 10_000;
 
 /// Shortest piece that counts, ns: it takes about as long to start an operation. A scalar that is read back is not worth a
 /// stream.
@@ -332,6 +328,7 @@ impl Account<'_> {
     }
 
     fn late_ops(&self, kind: &Kind, of: &OfKind, places: &Places) -> LateOps {
+        let place = |calls: &[CallId]| places.most(calls.iter().map(|call| (*call, 1))).cloned();
         let text = |name: Sym| self.trace.text(name).to_owned();
         let number = |stream: StreamId| stream.some().map(|stream| self.trace.streams.number[stream.index()]);
         let behind = |party: Party| Behind {
@@ -340,7 +337,7 @@ impl Account<'_> {
             stream: number(party.stream),
             call: text(party.call),
             library: party.library.to_owned(),
-            place: most_frequent(places, &of.behind),
+            place: place(&of.behind),
         };
         LateOps {
             engine: kind.late.engine.unwrap_or(Engine::Other),
@@ -348,21 +345,12 @@ impl Account<'_> {
             stream: number(kind.late.stream).unwrap_or_default(),
             call: text(kind.late.call),
             library: kind.late.library.to_owned(),
-            place: most_frequent(places, &of.late),
+            place: place(&of.late),
             behind: kind.behind.map(behind),
             count: of.count,
             lost_ns: of.ns,
         }
     }
-}
-
-/// The place of most of some calls of which it is known.
-fn most_frequent(places: &Places, calls: &[CallId]) -> Option<Place> {
-    let mut counts = BTreeMap::<PlaceId, usize>::new();
-    let known = calls.iter().filter_map(|call| places.of(Stretch::Call(*call)));
-    known.for_each(|place| *counts.entry(place).or_default() += 1);
-    let most = counts.into_iter().max_by_key(|(place, count)| (*count, Reverse(*place)));
-    most.map(|(place, _)| places.row(place).clone())
 }
 
 /// The start of the last round in each stream, ns: a copy in after another kind of operation, or a kernel after a copy out,
