@@ -484,7 +484,7 @@ kinds! {
             running: i64,
             /// Ready without a processor within it, ns.
             runnable: i64,
-            /// First argument of the call: an address or a descriptor; 0 for none or unknown.
+            /// First argument of the call: an address or a descriptor, and the flags of one that opens a file; 0 for none or unknown.
             object: u64,
             /// Kernel's id of the thread.
             tid: u32,

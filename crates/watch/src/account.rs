@@ -29,7 +29,7 @@ pub struct Place {
     pub state: Run,
     /// The number of the system call that it is blocked in.
     pub call: Option<i64>,
-    /// The call's first argument.
+    /// The call's first argument; of one that opens a file, its flags.
     pub object: u64,
 }
 

@@ -1,6 +1,7 @@
 //! Contents of the kernel's files, as text that is not trusted. Each function takes a whole file.
 
 use crate::account::Place;
+use crate::syscalls;
 use spool::Run;
 
 /// `/proc/PID/task/TID/schedstat`.
@@ -65,7 +66,9 @@ pub fn syscall(text: &[u8]) -> Option<Syscall> {
     // A thread that is blocked outside of a call, as by a page fault, has no arguments.
     let (object, stack, counter) = match (number, rest.as_slice()) {
         (-1, [stack, counter]) => (0, *stack, *counter),
-        (0.., [first, _, _, _, _, _, stack, counter]) => (*first, *stack, *counter),
+        (0.., [arguments @ .., stack, counter]) if arguments.len() == 6 => {
+            (arguments[syscalls::telling(number)], *stack, *counter)
+        }
         _ => return None,
     };
     let call = (number >= 0).then_some(number);

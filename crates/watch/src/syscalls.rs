@@ -1,5 +1,7 @@
 //! Names of the system calls that threads are blocked in.
 
+use std::path::Path;
+
 /// Lists those that can block, by their numbers on the machine that this is built for.
 macro_rules! names {
     ($($name:ident = $number:ident,)*) => {
@@ -90,20 +92,90 @@ const OLDER: &[(i64, &str)] = &[
 #[cfg(not(target_arch = "x86_64"))]
 const OLDER: &[(i64, &str)] = &[];
 
-/// The name of a system call: its number for one that hardly ever blocks.
-pub fn name(number: i64) -> String {
-    let known = NAMES.iter().chain(OLDER).find(|(known, _)| *known == number);
-    known.map_or_else(|| format!("syscall {number}"), |(_, name)| (*name).to_owned())
+/// The use of a call that its number leaves open.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub enum Usage {
+    /// None that is known, or none that matters.
+    Any,
+    /// A file of a file system is read or written, and no socket, pipe or device.
+    File,
+    /// A file is opened to write to it.
+    Writing,
 }
+
+/// The name of a system call, and of its use: its number for one that hardly ever blocks.
+pub fn name(number: i64, usage: Usage) -> String {
+    let known = NAMES.iter().chain(OLDER).find(|(known, _)| *known == number);
+    let name = known.map_or_else(|| format!("syscall {number}"), |(_, name)| (*name).to_owned());
+    match usage {
+        Usage::Any => name,
+        Usage::File => format!("{name}(file)"),
+        Usage::Writing => format!("{name}(writing)"),
+    }
+}
+
+/// Which argument of a call tells its use or its object: the first, or the flags of one that opens a file.
+pub fn telling(number: i64) -> usize {
+    match number {
+        libc::SYS_openat => 2,
+        #[cfg(target_arch = "x86_64")]
+        libc::SYS_open => 1,
+        _ => 0,
+    }
+}
+
+/// The use of a call of a process, by the argument that tells it.
+pub fn usage(pid: i32, number: i64, argument: u64) -> Usage {
+    /// File systems without files.
+    const DEVICES: [&str; 3] = ["/dev", "/proc", "/sys"];
+    match number {
+        libc::SYS_read | libc::SYS_readv | libc::SYS_write | libc::SYS_writev => {
+            let target = std::fs::read_link(format!("/proc/{pid}/fd/{argument}"));
+            let is_file = |path: &Path| path.is_absolute() && !DEVICES.iter().any(|of| path.starts_with(of));
+            if target.is_ok_and(|path| is_file(&path)) { Usage::File } else { Usage::Any }
+        }
+        _ if telling(number) > 0 && argument & WRITING != 0 => Usage::Writing,
+        _ => Usage::Any,
+    }
+}
+
+/// The flags of which one is set where a file is opened to write to it.
+const WRITING: u64 = (libc::O_WRONLY | libc::O_RDWR | libc::O_CREAT | libc::O_TRUNC) as u64;
 
 #[cfg(test)]
 mod tests {
-    use super::name;
+    use super::*;
+    use std::os::fd::AsRawFd;
 
     #[test]
     fn names() {
-        assert_eq!(name(libc::SYS_futex), "futex");
-        assert_eq!(name(libc::SYS_read), "read");
-        assert_eq!(name(9999), "syscall 9999");
+        assert_eq!(name(libc::SYS_futex, Usage::Any), "futex");
+        assert_eq!(name(libc::SYS_read, Usage::File), "read(file)");
+        assert_eq!(name(libc::SYS_openat, Usage::Writing), "openat(writing)");
+        assert_eq!(name(9999, Usage::Any), "syscall 9999");
+    }
+
+    #[test]
+    fn a_file_is_no_pipe_and_no_device() {
+        let pid = std::process::id().cast_signed();
+        let is = |number, of: &dyn AsRawFd| {
+            let descriptor = u64::try_from(of.as_raw_fd()).unwrap();
+            usage(pid, number, descriptor) == Usage::File
+        };
+        let file = std::fs::File::open(std::env::current_exe().unwrap()).unwrap();
+        let device = std::fs::File::open("/dev/zero").unwrap();
+        let (reader, _writer) = std::io::pipe().unwrap();
+        assert!(is(libc::SYS_read, &file));
+        assert!(!is(libc::SYS_read, &device) && !is(libc::SYS_read, &reader));
+        assert!(!is(libc::SYS_pread64, &file), "its name says so");
+        assert_eq!(usage(pid, libc::SYS_read, u64::MAX), Usage::Any);
+    }
+
+    #[test]
+    fn a_file_is_opened_to_write_or_to_read() {
+        let of = |flags: i32| usage(1, libc::SYS_openat, flags.cast_unsigned().into());
+        assert_eq!(of(libc::O_WRONLY | libc::O_TRUNC), Usage::Writing);
+        assert_eq!(of(libc::O_RDONLY | libc::O_CLOEXEC), Usage::Any);
+        assert_eq!(usage(1, libc::SYS_futex, 1), Usage::Any);
     }
 }

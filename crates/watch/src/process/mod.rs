@@ -168,6 +168,7 @@ impl Process {
         let mut entry = Entry {
             task,
             row: None,
+            call: None,
             glance: None,
             moved: true,
             sampled: 0,
@@ -175,7 +176,7 @@ impl Process {
             name: None,
             named: false,
         };
-        if entry.look(since, &mut self.file, &mut self.names, budget) == Found::Gone {
+        if entry.look(self.pid, since, &mut self.file, &mut self.names, budget) == Found::Gone {
             return;
         }
         entry.name(self.pid, &mut self.file, budget);
@@ -191,7 +192,7 @@ impl Process {
         let (file, names, ended) = (&mut self.file, &mut self.names, &mut self.ended);
         let mut gone = Vec::new();
         for (tid, entry) in &mut self.entries {
-            if entry.look(None, file, names, budget) == Found::Gone {
+            if entry.look(self.pid, None, file, names, budget) == Found::Gone {
                 *ended += entry.task.running();
                 gone.push(*tid);
             }

@@ -7,7 +7,7 @@ use crate::clock;
 use crate::file::{At, Budget, Watched};
 use crate::limits::Limits;
 use crate::perf::Sampler;
-use crate::syscalls;
+use crate::syscalls::{self, Usage};
 use crate::task::{self, Found, Task};
 use rustc_hash::FxHashMap;
 use spool::{Glance, Left, Note, State, ThreadName, Unseen};
@@ -19,6 +19,8 @@ pub(super) struct Entry {
     pub(super) task: Task,
     /// Its last row.
     pub(super) row: Option<At>,
+    /// The number of the system call there, and the text of its name.
+    pub(super) call: Option<(i64, u32)>,
     /// Last glance at it that was written.
     pub(super) glance: Option<Glance>,
     /// It has run since then.
@@ -31,6 +33,9 @@ pub(super) struct Entry {
     pub(super) name: Option<String>,
     pub(super) named: bool,
 }
+
+/// Texts of the names of system calls.
+pub(super) type Names = FxHashMap<(i64, Usage), u32>;
 
 /// Identity of a process, for as long as it runs one program: its id alone may be used again.
 #[derive(Clone, Copy)]
@@ -54,7 +59,7 @@ pub struct Process {
     pub(super) who: Who,
     pub(super) file: Watched,
     pub(super) entries: BTreeMap<u32, Entry>,
-    pub(super) names: FxHashMap<i64, u32>,
+    pub(super) names: Names,
     pub(super) calls: Calls,
     /// It was said that system calls are unknown.
     pub(super) unknown_calls: bool,
@@ -105,17 +110,24 @@ impl Entry {
 
     pub(super) fn look(
         &mut self,
+        pid: i32,
         began_after: Option<i64>,
         file: &mut Watched,
-        names: &mut FxHashMap<i64, u32>,
+        names: &mut Names,
         budget: &Budget,
     ) -> Found {
-        let (tid, at) = (self.task.tid, &mut self.row);
+        let (tid, at, call) = (self.task.tid, &mut self.row, &mut self.call);
         let found = self.task.look(began_after, &mut |change| {
             let (Change::Last(row) | Change::Next(row)) = change;
-            let name = row.place.call.map_or(0, |number| {
-                *names.entry(number).or_insert_with(|| file.text(budget, &syscalls::name(number)))
+            let known =
+                call.filter(|known| matches!(change, Change::Last(_)) && Some(known.0) == row.place.call);
+            *call = known.or_else(|| {
+                let number = row.place.call?;
+                let usage = syscalls::usage(pid, number, row.place.object);
+                let text = || file.text(budget, &syscalls::name(number, usage));
+                Some((number, *names.entry((number, usage)).or_insert_with(text)))
             });
+            let name = call.map_or(0, |(_, text)| text);
             let record = State {
                 start: row.start,
                 end: row.end,
