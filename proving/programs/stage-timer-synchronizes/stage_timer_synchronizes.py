@@ -8,9 +8,9 @@ from contextlib import contextmanager
 import torch
 from torch import nn
 
-BODIES = 512
+BODIES = 896
 SIZE = 16
-SUBSTEPS = 16
+SUBSTEPS = 18
 WIDTH = 1024
 
 
