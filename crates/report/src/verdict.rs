@@ -2,7 +2,10 @@
 
 mod costs;
 mod lacking;
+mod launches;
 mod margins;
+mod named;
+mod one_line;
 mod threshold;
 
 pub(crate) use costs::knows_costs;
@@ -42,7 +45,7 @@ pub fn verdict_lines(explanation: &Explanation) -> Vec<VerdictLine> {
     in_columns(explanation, usize::MAX)
 }
 
-/// The lines of [`verdict_lines`], each short enough for [`costs::LINES`] of so many columns.
+/// The lines of [`verdict_lines`], each short enough for [`named::LINES`] of so many columns.
 fn in_columns(explanation: &Explanation, columns: usize) -> Vec<VerdictLine> {
     let costs = costs(explanation);
     let of = whose(explanation);
@@ -109,7 +112,7 @@ pub(crate) fn lines(explanation: &Explanation, columns: usize) -> Vec<String> {
     let room = columns.saturating_sub(INDENT);
     let sentences = in_columns(explanation, room);
     let wrapped = sentences.iter().flat_map(|line| {
-        let lines = wrap(&shorten(&line.text, room, costs::LINES), room).into_iter().enumerate();
+        let lines = wrap(&shorten(&line.text, room, named::LINES), room).into_iter().enumerate();
         lines.map(|(at, line)| if at == 0 { line } else { format!("{:INDENT$}{line}", "") })
     });
     wrapped.collect()

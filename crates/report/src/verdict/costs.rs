@@ -1,14 +1,15 @@
 //! Largest losses of the GPUs' time, a line each.
 
-use super::lacking;
+use super::named::{Named, fits, sure_gain};
 use super::threshold::{LOST, SMALL, SMALL_OF_BUSY, least};
+use super::{lacking, launches, one_line};
 use crate::escape::visible;
-use crate::layout::{cut, elide, wrap};
-use crate::place::{below, short, wide};
+use crate::layout::cut;
+use crate::place::{short, wide};
 use crate::units;
 use explain::{
-    About, AccountPart, Cause, Explanation, Finding, Fix, GpuAccount, OverlapRule, Pauses, Phase, Place,
-    ThreadAccount, is_usual,
+    About, AccountPart, Cause, Explanation, Finding, GpuAccount, OverlapRule, Phase, Place, ThreadAccount,
+    is_usual,
 };
 use trace::Ns;
 
@@ -16,22 +17,11 @@ use trace::Ns;
 const MOST_NAMED: usize = 3;
 const NAMED: usize = 2;
 
-/// Most fixes of a cause that the verdict names.
-const FIXES: usize = 2;
-
 /// Recurring costs of steps come before one-time costs, unless they are less than this part of them: a choice.
 const SMALL_OF_STEPS: f64 = 0.1;
 
 /// The smallest part of the largest cost that is about as much: a choice.
 const CLOSE: f64 = 0.5;
-
-/// Most lines of a terminal for one cost.
-pub(super) const LINES: usize = 2;
-
-/// Whether a cost has room in [`LINES`] of so many columns.
-fn fits(text: &str, columns: usize) -> bool {
-    columns == usize::MAX || wrap(text, columns).len() <= LINES
-}
 
 /// Loss of the GPUs' time, in a line.
 pub(super) enum Cost {
@@ -96,6 +86,8 @@ pub(super) fn costs(explanation: &Explanation) -> Vec<Cost> {
             None => named.push(one),
         }
     }
+    one_line::united(&mut named);
+    launches::united(&mut named, explanation);
     named.retain(|cause| cause.share >= least);
     // Beside what is known, a little that is not is no news.
     let is_known = |cause: &Named| !cause.id.is_empty() && cause.cause != Cause::Unexplained;
@@ -105,9 +97,12 @@ pub(super) fn costs(explanation: &Explanation) -> Vec<Cost> {
         let one = busy_with(explanation, least).or_else(|| in_one_stream(explanation));
         named.extend(one.or_else(|| copying(explanation)));
     }
+    let of_all: f64 = once.iter().map(|finding| finding.cost_share).sum();
+    named.extend(small_kernels(explanation, named.iter().map(|cause| cause.share).sum::<f64>() + of_all));
     rank(&mut named);
     let large = named.iter().take_while(|cause| cause.share >= SMALL_OF_BUSY).count();
     named.truncate(large.clamp(NAMED, MOST_NAMED));
+    launches::waits_first(&mut named);
     let mut costs: Vec<Cost> = named.into_iter().map(Cost::One).collect();
     let of_once = cost_of_once(explanation, &once, least);
     // Of steps, what happens once is a remark.
@@ -175,13 +170,41 @@ fn in_one_stream(explanation: &Explanation) -> Option<Named> {
     (share >= IN_TURNS).then_some(named)
 }
 
-/// The smallest part of a GPU's time that it must do nothing but copy for: a choice.
-const COPYING: f64 = 0.5;
+/// The largest part of a GPU's time that it may be idle, and that everything else may cost, for what its kernels leave free to be news: a
+/// choice.
+const FULL: f64 = 0.15;
+
+/// Kernels that leave most of a busy GPU free; `others` is the part of its time that everything else costs.
+fn small_kernels(explanation: &Explanation, others: f64) -> Option<Named> {
+    let [gpu] = explanation.accounts.gpus.as_slice() else { return None };
+    let small = gpu.small_kernels.as_ref()?;
+    let of_gpu = |ns: Ns| ns as f64 / gpu.working_ns().max(1) as f64;
+    if others >= FULL || of_gpu(gpu.busy_ns) < 1.0 - FULL {
+        return None;
+    }
+    let share = of_gpu(gpu.busy.kernels_ns + gpu.busy.both_ns) * (1.0 - small.filled);
+    if share < MOST {
+        return None;
+    }
+    let filled = units::percent(small.filled);
+    let what = format!(
+        "kernels have blocks for {filled} of its multiprocessors: run several at once, or larger ones"
+    );
+    Some(Named {
+        at: small.place.as_ref().map_or_else(|| visible(&small.kernel).into_owned(), short),
+        whole: small.place.as_ref().map_or(String::new(), wide),
+        // No finding has it, and the cause is never printed: the GPU is busy.
+        ..Named::plain(Cause::GpuFull, share, what)
+    })
+}
+
+/// The smallest part of a GPU's time that what it is busy with must take: a choice.
+const MOST: f64 = 0.5;
 
 /// Copies that take most of a busy GPU's time, and wait for nothing.
 fn copying(explanation: &Explanation) -> Option<Named> {
     let copying = |gpu: &&GpuAccount| gpu.busy.copies_ns as f64 / gpu.working_ns().max(1) as f64;
-    let gpus = explanation.accounts.gpus.iter().filter(|gpu| copying(gpu) >= COPYING);
+    let gpus = explanation.accounts.gpus.iter().filter(|gpu| copying(gpu) >= MOST);
     let gpu = gpus.max_by(|one, other| copying(one).total_cmp(&copying(other)))?;
     let copies = gpu.main_copies.as_ref()?;
     let what = "copies are where time is: copy less, or less often";
@@ -318,140 +341,6 @@ impl Once {
     }
 }
 
-/// A cause that the verdict names.
-pub(super) struct Named {
-    /// The finding's id; empty for a cause that is none.
-    id: String,
-    cause: Cause,
-    /// Part of the GPUs' time, with what the program would gain besides if that is predicted.
-    share: f64,
-    /// Whether most of the share is work of the host that comes after a wait and was hidden before.
-    exposes: bool,
-    /// `threads wait for Python's lock (GIL)`
-    what: String,
-    /// `, behind cudaMemcpyAsync`, where the call that was waited for is known.
-    behind: String,
-    /// `serve.py:17`, or a call
-    at: String,
-    /// The same with all of a long name, if that is longer.
-    whole: String,
-    /// The functions below it: ` → adam.py:545 _single_tensor_adam`.
-    inner: String,
-    fixes: Vec<&'static str>,
-    /// Gain of the best of them, 0 to 1; 0 if that is unknown or may be none, and for what every program has.
-    gain: f64,
-}
-
-impl Named {
-    /// Cost, or the gain of mending it if that is more: a wait that empties a queue costs what comes after it, too.
-    fn worth(&self) -> f64 {
-        self.share.max(self.gain)
-    }
-
-    /// A cause without a finding.
-    fn plain(cause: Cause, share: f64, what: String) -> Named {
-        let none = String::new;
-        let (id, behind, at) = (none(), none(), none());
-        let (inner, whole) = (none(), none());
-        Named {
-            id,
-            cause,
-            share,
-            exposes: false,
-            what,
-            behind,
-            at,
-            whole,
-            inner,
-            fixes: Vec::new(),
-            gain: 0.0,
-        }
-    }
-
-    fn of(finding: &Finding, explanation: &Explanation, knows_costs: bool) -> Named {
-        let about = About::of(finding.cause);
-        let behind = finding.holder.as_ref().filter(|holder| !holder.call.is_empty());
-        let behind = behind.map_or(String::new(), |holder| format!(", behind {}", visible(&holder.call)));
-        let when = match finding.phase {
-            Phase::Once if finding.cause != Cause::FirstUse => {
-                format!(", {}", crate::explanation::when(finding))
-            }
-            Phase::Once | Phase::Recurring => String::new(),
-        };
-        // A setting is at no operator.
-        let place = at(finding).filter(|place| finding.cause != Cause::BlockingLaunch || place.line > 0);
-        let gains =
-            |fix: &&Fix| explanation.gains.of(fix).is_none_or(|gain| !crate::explanation::is_loss(gain));
-        Named {
-            id: finding.id.clone(),
-            cause: finding.cause,
-            share: if knows_costs { finding.worth() } else { finding.share },
-            what: format!("{}{when}", if is_between(finding) { BETWEEN } else { about.brief }),
-            exposes: knows_costs && finding.exposes(),
-            behind,
-            whole: place.map_or(String::new(), wide),
-            at: match place {
-                Some(place) => short(place),
-                None if !finding.waiter.call.is_empty() => visible(&finding.waiter.call).into_owned(),
-                None => finding.pauses.as_ref().map_or(String::new(), between),
-            },
-            inner: below(finding),
-            fixes: finding.fixes.iter().filter(gains).map(|fix| fix.id).take(FIXES).collect(),
-            gain: match is_usual(finding.cause) {
-                true => 0.0,
-                false => {
-                    finding.fixes.iter().filter_map(|fix| sure_gain(explanation, fix)).fold(0.0, f64::max)
-                }
-            },
-        }
-    }
-
-    /// ` (serve.py:16; own-stream)`: a place and fixes.
-    fn hint(&self, place: &str, fixes: &[&str]) -> String {
-        let gain = format!(" would gain {}", units::whole_percent(self.gain));
-        let gain = if self.gain > self.share && fixes.len() == 1 { gain } else { String::new() };
-        let fixes = format!("{}{gain}", fixes.join(" or "));
-        let parts: Vec<&str> = [place, &fixes].into_iter().filter(|text| !text.is_empty()).collect();
-        if parts.is_empty() { String::new() } else { format!(" ({})", parts.join("; ")) }
-    }
-
-    /// `31 %: calls wait for the driver's lock, behind cudaMemcpyAsync (serve.py:16 → libtorch.so; own-stream).` What does not fit is left
-    /// out: what is below the place, the call, fixes but the first, the place, the first fix.
-    fn line(&self, columns: usize, of: &str, end: &str) -> String {
-        let with = |behind: &str, place: &str, fixes: usize| {
-            let hint = self.hint(place, &self.fixes[..fixes.min(self.fixes.len())]);
-            let exposed = if self.exposes { ", with what it exposes" } else { "" };
-            format!("{}{of}{exposed}: {}{behind}{hint}{end}", units::percent(self.share), self.what)
-        };
-        let deep = |at: &str| format!("{at}{}", self.inner);
-        let (whole, deep) =
-            (deep(if self.whole.is_empty() { &self.at } else { &self.whole }), deep(&self.at));
-        let (all, behind, at) = (self.fixes.len(), self.behind.as_str(), self.at.as_str());
-        let forms = [
-            (behind, whole.as_str(), all),
-            (behind, deep.as_str(), all),
-            (behind, at, all),
-            ("", at, all),
-            ("", at, 1),
-            ("", "", 1),
-        ];
-        let mut lines = forms.iter().map(|(behind, place, fixes)| with(behind, place, *fixes));
-        lines.find(|line| fits(line, columns)).unwrap_or_else(|| elide(&with("", "", 0), columns))
-    }
-}
-
-/// The words for host code between calls that follow each other at once, as launches do.
-const BETWEEN: &str = "host code runs between launches";
-
-fn is_between(finding: &Finding) -> bool {
-    finding.cause == Cause::HostCode && finding.fixes.iter().any(|fix| fix.id == "graph")
-}
-
-/// `after cudaDeviceSynchronize`: where pauses are of which nothing else tells the place.
-fn between(pauses: &Pauses) -> String {
-    format!("after {}", visible(&pauses.after))
-}
-
 /// Parts of the GPUs' time that are no findings, because nobody can act on them.
 fn unfound(explanation: &Explanation) -> impl Iterator<Item = Named> {
     let gpus = &explanation.accounts.gpus;
@@ -484,18 +373,6 @@ fn most(parts: &[&AccountPart], all: Ns) -> String {
 fn unselected(explanation: &Explanation) -> impl Iterator<Item = Named> {
     let what = |cause: Cause| format!("{} (not selected)", About::of(cause).brief);
     explanation.unselected.iter().map(move |one| Named::plain(one.cause, one.cost_share, what(one.cause)))
-}
-
-/// Gain of a fix, if it gains something for sure.
-fn sure_gain(explanation: &Explanation, fix: &Fix) -> Option<f64> {
-    explanation.gains.of(fix).filter(|gain| gain.low > 0.0).map(|gain| gain.share)
-}
-
-/// Where a finding's time is lost: the waiter's place, else the holder's, else the root's.
-fn at(finding: &Finding) -> Option<&Place> {
-    let holder = finding.holder.iter().flat_map(|holder| &holder.places);
-    let root = finding.chain.iter().filter_map(|link| link.place.as_ref());
-    finding.places.iter().chain(holder).chain(root).next()
 }
 
 #[cfg(test)]
@@ -541,21 +418,5 @@ mod tests {
         assert_eq!(once.line(40, ""), all, "it has two lines");
         assert_eq!(once.line(30, ""), "63 % once: host-code 1.2 s (train.py:3), …");
         assert_eq!(once.line(18, ""), "63 % once: host-c…");
-    }
-
-    #[test]
-    fn of_a_long_line_what_matters_least_is_left_out() {
-        let named = Named {
-            at: "train.py:3".to_owned(),
-            inner: " → streams.py:223 Event.wait".to_owned(),
-            fixes: vec!["needed-event"],
-            ..Named::plain(Cause::Dependency, 0.39, "work waits for an event, or for another GPU".to_owned())
-        };
-        let all = "39 %: work waits for an event, or for another GPU (train.py:3 → streams.py:223 Event.wait; needed-event).";
-        let line = |columns| named.line(columns, "", ".");
-        assert_eq!([line(usize::MAX), line(60)], [all, all]);
-        let place = "39 %: work waits for an event, or for another GPU (train.py:3; needed-event).";
-        assert_eq!(line(52), place, "words are not divided between lines");
-        assert_eq!(line(36), "39 %: work waits for an event, or for another GPU (needed-event).");
     }
 }
