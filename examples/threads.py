@@ -12,10 +12,12 @@ PROGRAM   gil                 a thread computes and holds Python's lock, which t
           data-loading        it makes its next batch itself, in a function named as that of PyTorch's loader
           feeding             it lays its next batch out for the GPU, in a function named as that of JAX
           file-writing        it writes what it has to disk
+          file-reading        it reads what it needs from a file
           garbage-collection  it collects garbage among many objects that live long
 """
 
 import ctypes
+import functools
 import gc
 import os
 import socket
@@ -163,6 +165,21 @@ def write():
         os.fsync(file.fileno())
 
 
+@functools.cache
+def table():
+    file = tempfile.TemporaryFile()
+    file.write(bytes(1 << 26))
+    file.flush()
+    os.fsync(file.fileno())
+    return file
+
+
+def read():
+    table().seek(0)
+    os.posix_fadvise(table().fileno(), 0, 0, os.POSIX_FADV_DONTNEED)
+    table().read()
+
+
 LIVING = []
 
 
@@ -182,6 +199,7 @@ def main():
         "data-loading": after(within("torch/utils/data/dataloader.py", "_next_data")),
         "feeding": after(within("jax/_src/dispatch.py", "_device_put")),
         "file-writing": after(write),
+        "file-reading": after(read),
         "garbage-collection": after(collect),
     }
     if len(sys.argv) != 2 or sys.argv[1] not in programs:

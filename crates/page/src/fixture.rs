@@ -17,6 +17,7 @@ pub(crate) fn gpu(busy_ns: Ns, idle: Vec<AccountPart>) -> GpuAccount {
         busy_ns,
         busy: Busy::default(),
         main_copies: None,
+        small_kernels: None,
         busy_over_time: Vec::new(),
         exposed_communication_ns: 0,
         collective_wait_ns: Some(0),

@@ -203,6 +203,7 @@ mod tests {
             busy_ns: 40,
             busy: Busy { kernels_ns: 40, ..Busy::default() },
             main_copies: None,
+            small_kernels: None,
             busy_over_time: Vec::new(),
             exposed_communication_ns: 0,
             collective_wait_ns: Some(0),

@@ -217,6 +217,7 @@ mod tests {
             busy_ns: 1_000,
             busy: Busy::default(),
             main_copies: None,
+            small_kernels: None,
             busy_over_time: Vec::new(),
             exposed_communication_ns: ns,
             collective_wait_ns: wait,

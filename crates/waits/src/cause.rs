@@ -55,6 +55,8 @@ named! {
         Feeding = "feeding",
         /// See `explain`'s `rules/file_writing.rs`.
         FileWriting = "file-writing",
+        /// See `explain`'s `rules/file_reading.rs`.
+        FileReading = "file-reading",
         /// See `explain`'s `rules/garbage_collection.rs`.
         GarbageCollection = "garbage-collection",
         /// See `explain`'s `rules/host_code.rs`.
@@ -130,6 +132,7 @@ impl Cause {
             | Cause::DataLoading
             | Cause::Feeding
             | Cause::FileWriting
+            | Cause::FileReading
             | Cause::GarbageCollection
             | Cause::HostCode
             | Cause::NoDemand

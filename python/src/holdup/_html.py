@@ -30,7 +30,7 @@ FAMILIES = {
         "explicit-sync", "gpu-full", "hidden-sync", "implicit-device-sync", "issue-order", "queue-full", "time-slicing",
     ),
     "setup": ("allocation", "first-use", "kernel-build", "object-churn", "pool-trim", "profiler-overhead", "start-up"),
-    "host": ("data-loading", "file-writing", "garbage-collection", "host-code"),
+    "host": ("data-loading", "file-writing", "file-reading", "garbage-collection", "host-code"),
     "calls": ("launch-latency", "own-work"),
     "asleep": ("blocked", "no-cpu", "no-demand"),
     "unknown": ("not-recorded", "unexplained"),

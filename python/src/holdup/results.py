@@ -268,6 +268,20 @@ class MainCopies:
 
 
 @dataclass(frozen=True)
+class SmallKernels:
+    """Kernels that have blocks for less than half of the multiprocessors; null where they fill the GPU, or where
+    their grids or its multiprocessors are unknown.
+    """
+
+    filled: float
+    """The part of the multiprocessors for which they have blocks, at most and on average over their time, 0 to 1."""
+    kernel: str
+    """The kernel that takes most of their time."""
+    where: Place | None
+    """Where most of its launches are, by time; null where unknown."""
+
+
+@dataclass(frozen=True)
 class AccountPart:
     """A part of the time of a GPU or a thread."""
 
@@ -331,6 +345,10 @@ class GpuAccount:
     """busy_ns by what the GPU did."""
     main_copies: MainCopies | None
     """The copies that take most of busy_ns, if copies do; else null."""
+    small_kernels: SmallKernels | None
+    """Kernels that have blocks for less than half of the multiprocessors; null where they fill the GPU, or where
+    their grids or its multiprocessors are unknown.
+    """
     exposed_communication_ns: int
     """The part of busy_ns in which nothing but communication ran: kernels that exchange data between GPUs, and copies
     between them.
@@ -687,9 +705,10 @@ class Finding:
         'driver-lock', 'application-lock', 'pageable-staging', 'pageable-order', 'hidden-sync', 'explicit-sync',
         'implicit-device-sync', 'queue-full', 'blocking-launch', 'first-use', 'allocation', 'pool-trim',
         'object-churn', 'page-faults', 'page-migration', 'profiler-overhead', 'copy-engine-busy', 'gil', 'lock',
-        'blocked', 'no-cpu', 'kernel-build', 'data-loading', 'feeding', 'file-writing', 'garbage-collection',
-        'host-code', 'no-demand', 'own-work', 'launch-latency', 'dependency', 'default-stream', 'connection-aliasing',
-        'issue-order', 'time-slicing', 'gpu-full', 'collective-wait', 'start-up', 'unexplained', 'not-recorded',
+        'blocked', 'no-cpu', 'kernel-build', 'data-loading', 'feeding', 'file-writing', 'file-reading',
+        'garbage-collection', 'host-code', 'no-demand', 'own-work', 'launch-latency', 'dependency', 'default-stream',
+        'connection-aliasing', 'issue-order', 'time-slicing', 'gpu-full', 'collective-wait', 'start-up',
+        'unexplained', 'not-recorded',
     ]
     """Why."""
     of_account: bool

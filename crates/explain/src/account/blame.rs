@@ -325,6 +325,7 @@ impl Blame<'_> {
         match self.facts.trace.text(pause.call) {
             _ if is_demand(self.facts.trace, pause) => Cause::NoDemand,
             call if WRITES.contains(&call) => Cause::FileWriting,
+            call if READS.contains(&call) => Cause::FileReading,
             _ => Cause::Blocked,
         }
     }
@@ -385,8 +386,37 @@ impl Blame<'_> {
     }
 }
 
-/// The system calls that write to files alone.
-const WRITES: [&str; 6] = ["fsync", "fdatasync", "sync_file_range", "pwrite64", "pwritev", "msync"];
+/// The system calls that write to files alone, or remove them; of others the recorder says what they are on.
+const WRITES: [&str; 14] = [
+    "open(writing)",
+    "openat(writing)",
+    "write(file)",
+    "writev(file)",
+    "fsync",
+    "fdatasync",
+    "sync_file_range",
+    "pwrite64",
+    "pwritev",
+    "msync",
+    "fallocate",
+    "ftruncate",
+    "unlink",
+    "unlinkat",
+];
+
+/// The system calls that open files, or read from files alone.
+const READS: [&str; 10] = [
+    "read(file)",
+    "readv(file)",
+    "pread64",
+    "preadv",
+    "open",
+    "openat",
+    "stat",
+    "newfstatat",
+    "getdents64",
+    "flock",
+];
 
 /// A thread that held a lock, or was to do what another one waited for.
 #[derive(Clone, Copy)]

@@ -42,8 +42,8 @@ pub(super) fn rows(blame: &Blame<'_>, timeline: &Timeline<'_>, waiting: &Waiting
         }
     }
     HeldRows {
-        ready: settle(ready.done(), blame.sites),
-        asking: settle(asking.done(), blame.sites),
+        ready: settle(ready.done(), blame.facts.trace, blame.sites),
+        asking: settle(asking.done(), blame.facts.trace, blame.sites),
         running: faulting(blame, timeline, waiting),
     }
 }

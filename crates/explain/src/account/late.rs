@@ -148,7 +148,10 @@ impl Comparing<'_, '_> {
                 Some(_) => {}
             }
         }
-        Account { busy: to - from - idle, idle: settle_short(charges.done(), self.blame.sites) }
+        Account {
+            busy: to - from - idle,
+            idle: settle_short(charges.done(), self.blame.facts.trace, self.blame.sites),
+        }
     }
 
     /// Shares of the time that the late GPU spent more than the early one.

@@ -9,9 +9,12 @@ mod blame;
 mod busy;
 mod by_cause;
 pub(crate) mod collectives;
+mod division;
+mod filling;
 mod gaps;
 mod held_back;
 mod idle;
+mod known_calls;
 mod late;
 mod lateness;
 mod margin;
@@ -36,6 +39,7 @@ mod trail;
 
 pub use busy::{Busy, MainCopies};
 pub use collectives::collectives;
+pub use filling::SmallKernels;
 pub use idle::{Idle, IdlePart, IdleReason};
 pub use margin::Margin;
 pub use model::{Accounts, GpuAccount, Steady};
@@ -295,7 +299,7 @@ fn gpu(
     let trail = charges.trail();
     let rows = charges.done();
     let idle = trail.map_or_else(Idle::default, |trail| Idle::of(blame, timeline.device, &rows, trail));
-    let rows = settle::settle(rows, blame.sites);
+    let rows = settle::settle(rows, blame.facts.trace, blame.sites);
     let computing_ns =
         late::computes(trace, timeline).map(|times| times.part(timeline.span.0, timeline.span.1));
     let is_known = collectives.have(timeline.device) || !late::exchanges(trace, timeline);
@@ -307,6 +311,7 @@ fn gpu(
         span_ns,
         busy_ns,
         main_copies: MainCopies::of(blame.facts, timeline, &busy),
+        small_kernels: SmallKernels::of(blame.facts, timeline, &busy),
         busy,
         busy_over_time: over_time.busy(),
         exposed_communication_ns: computing_ns.map_or(0, |computing| busy_ns - computing),

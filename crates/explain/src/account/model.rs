@@ -1,6 +1,7 @@
 //! Accounts as they are reported.
 
 use super::busy::{Busy, MainCopies};
+use super::filling::SmallKernels;
 use super::idle::Idle;
 use super::margin::Margin;
 use super::part::{AccountPart, ThreadAccount};
@@ -60,6 +61,8 @@ pub struct GpuAccount {
     pub busy: Busy,
     /// The copies that take most of `busy_ns`, if copies do; else `null`.
     pub main_copies: Option<MainCopies>,
+    /// Kernels that do not fill the GPU, if its kernels do not; else `null`.
+    pub small_kernels: Option<SmallKernels>,
     /// The busy share of each of some equal parts of its time, 0 to 1.
     #[serde(skip)]
     pub busy_over_time: Vec<f64>,

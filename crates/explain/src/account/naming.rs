@@ -47,7 +47,8 @@ impl<'a> Naming<'a> {
     pub fn asked(&mut self, by: SpotId, stack: StackId) -> SpotId {
         let Spot { place, mark } = self.places[by as usize].clone();
         let own = self.marks.of_stack(self.trace, stack);
-        self.named(Spot { place, mark: own.or(mark) })
+        // It works while the other one waits.
+        self.named(Spot { place, mark: own.or(mark.filter(|mark| !mark.is_sleep())) })
     }
 
     /// The spot of a place where a kernel is built, unless it has other known work.

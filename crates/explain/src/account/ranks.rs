@@ -107,7 +107,8 @@ impl RankSums {
     fn rank(self, blame: &Blame<'_>) -> Rank {
         let RankSums { device, op, collectives, mut late, charges } = self;
         late.sort_unstable();
-        let causes = by_cause(blame, &charged(&settle::settle(charges.done(), blame.sites)));
+        let causes =
+            by_cause(blame, &charged(&settle::settle(charges.done(), blame.facts.trace, blame.sites)));
         let trace = blame.facts.trace;
         Rank {
             rank: None,

@@ -2,7 +2,7 @@
 
 use super::naming::SpotId;
 use super::roots::{PartRoots, Row};
-use super::sites::Sites;
+use super::sites::{NEAR, Sites};
 use super::sums::add_to;
 use crate::facts::Facts;
 use crate::facts::call_tree::{TreeRow, tree};
@@ -32,6 +32,13 @@ pub(crate) struct Costs {
 impl Costs {
     pub fn place(&self, spot: SpotId) -> &Place {
         self.sites.place(spot)
+    }
+
+    /// The line of the program's own for which a thread worked at a time, by its nearest sample.
+    pub fn asked_at(&self, thread: ThreadId, at: Ns) -> Option<&Place> {
+        let near = self.sites.samples(thread, at - NEAR, at + NEAR).iter().filter(|seen| !seen.asleep);
+        let spot = near.min_by_key(|seen| (seen.at - at).abs())?.spot?;
+        Some(self.place(spot)).filter(|place| is_own_line(place))
     }
 
     /// The known work at a place, if there is some.

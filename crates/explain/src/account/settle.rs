@@ -1,12 +1,14 @@
 //! Gives what threads did outside calls to places, in proportion to the weight of the samples within.
 
+use super::division::{divide, part};
+use super::known_calls;
 use super::naming::SpotId;
 use super::roots::{Between, Culprit, Root, Row, united};
 use super::sites::{ENOUGH, SiteId, Sites};
 use super::sums::add_to;
 use crate::{Cause, SAMPLE};
 use rustc_hash::FxHashMap;
-use trace::Ns;
+use trace::{Ns, Trace};
 
 /// The culprit of each row that has most of its time.
 pub(super) fn largest(rows: &[Row], sites: &Sites) -> Vec<Root> {
@@ -31,17 +33,17 @@ fn seen(rows: &[Row]) -> Samples {
 }
 
 /// Rows whose culprits are known, each root once, from those that may have sites.
-pub(super) fn settle(rows: Vec<Row>, sites: &Sites) -> Vec<Row> {
-    settle_beside(0, rows, sites)
+pub(super) fn settle(rows: Vec<Row>, trace: &Trace, sites: &Sites) -> Vec<Row> {
+    settle_beside(0, rows, trace, sites)
 }
 
 /// Like [`settle`], but for a time so short that few samples or one lie within: the samples of all pauses of a site have the weight
 /// of two beside them. Two are a choice.
-pub(super) fn settle_short(rows: Vec<Row>, sites: &Sites) -> Vec<Row> {
-    settle_beside(2 * SAMPLE, rows, sites)
+pub(super) fn settle_short(rows: Vec<Row>, trace: &Trace, sites: &Sites) -> Vec<Row> {
+    settle_beside(2 * SAMPLE, rows, trace, sites)
 }
 
-fn settle_beside(weight: u64, mut rows: Vec<Row>, sites: &Sites) -> Vec<Row> {
+fn settle_beside(weight: u64, mut rows: Vec<Row>, trace: &Trace, sites: &Sites) -> Vec<Row> {
     reweigh(&mut rows);
     for row in &mut rows {
         if let Culprit::Site(site) = row.root.culprit {
@@ -49,7 +51,8 @@ fn settle_beside(weight: u64, mut rows: Vec<Row>, sites: &Sites) -> Vec<Row> {
         }
     }
     let seen = seen(&rows);
-    united(rows.into_iter().flat_map(|row| places(row, &seen, sites)))
+    let placed = rows.into_iter().flat_map(|row| places(row, &seen, sites));
+    united(placed.flat_map(|row| known_calls::divided(row, trace, sites)))
 }
 
 /// Adds the samples of `others`, all of which together are given this weight.
@@ -76,8 +79,8 @@ enum OwnTime {
 /// The activity that a cause of a thread's own time outside calls states; `None` if it states more, or is no cause of such time.
 fn own_time(cause: Cause) -> Option<OwnTime> {
     match cause {
-        // What writes files is known from the system call in which it sleeps.
-        Cause::Blocked | Cause::NoDemand | Cause::FileWriting => Some(OwnTime::Asleep),
+        // Who writes or reads files is known from the system call in which it sleeps.
+        Cause::Blocked | Cause::NoDemand | Cause::FileWriting | Cause::FileReading => Some(OwnTime::Asleep),
         Cause::HostCode | Cause::KernelBuild => Some(OwnTime::Awake),
         Cause::NoCpu => Some(OwnTime::Ready),
         Cause::NotRecorded => Some(OwnTime::Unknown),
@@ -145,11 +148,6 @@ fn reweigh(rows: &mut [Row]) {
     }
 }
 
-/// `ns · part / whole`, rounded down; `whole` is positive.
-fn part(ns: Ns, part: u64, whole: u64) -> Ns {
-    (i128::from(ns) * i128::from(part) / i128::from(whole.max(1))) as Ns
-}
-
 /// A row for each place of a row.
 fn places(row: Row, seen: &Samples, sites: &Sites) -> Vec<Row> {
     let (site, told) = match row.root.culprit {
@@ -165,6 +163,7 @@ fn places(row: Row, seen: &Samples, sites: &Sites) -> Vec<Row> {
     };
     let row = between(row, site, sites);
     let asleep = is_asleep(row.root.cause);
+    let is_awake = own_time(row.root.cause) == Some(OwnTime::Awake);
     let is_lock = matches!(row.root.culprit, Culprit::Held(..)) && own_time(row.root.cause).is_none();
     let within = |asleep| seen.get(&(row.root.culprit, asleep)).map_or(&[][..], Vec::as_slice);
     let at_site = |asleep: bool| sites.row(site).seen[usize::from(asleep)].as_slice();
@@ -176,7 +175,7 @@ fn places(row: Row, seen: &Samples, sites: &Sites) -> Vec<Row> {
         [first, &row.seen, within(asleep), at_site(asleep), then, within(!asleep), at_site(!asleep)];
     let spots = candidates.into_iter().find(|spots| !spots.is_empty()).unwrap_or_default().to_vec();
     divide(row, &spots, |root, spot| {
-        let known = spot.or(sites.row(site).spot).and_then(|spot| sites.cause(spot));
+        let known = spot.or(sites.row(site).spot).and_then(|spot| sites.cause(spot, !is_awake));
         let cause = known.filter(|_| is_general(root.cause)).unwrap_or(root.cause);
         Root { cause, culprit: culprit(root, site, spot, is_lock, sites), ..root }
     })
@@ -202,34 +201,4 @@ fn culprit(root: Root, site: SiteId, spot: Option<SpotId>, is_lock: bool, sites:
         (_, None) if site.is_short || site.next.is_empty() => Culprit::Between(site.process),
         (_, None) => Culprit::Before(site.process, site.next),
     }
-}
-
-/// Divides a row among places in proportion to their samples; exact in sum.
-fn divide(row: Row, spots: &[(SpotId, u64)], root: impl Fn(Root, Option<SpotId>) -> Root) -> Vec<Row> {
-    let all: u64 = spots.iter().map(|(_, count)| count).sum();
-    let Some(most) = (0..spots.len()).max_by_key(|at| (spots[*at].1, std::cmp::Reverse(*at))) else {
-        return vec![Row { root: root(row.root, None), ..row }];
-    };
-    let mut rest = row.ns;
-    let mut rows: Vec<Row> = Vec::with_capacity(spots.len());
-    for (spot, count) in spots {
-        let ns = part(row.ns, *count, all);
-        rest -= ns;
-        let waiters = row.waiters.iter().map(|(thread, ns)| (*thread, part(*ns, *count, all))).collect();
-        let chained = part(row.chained, *count, all);
-        let longest = row.longest.map(|(ns, start)| (part(ns, *count, all), start));
-        rows.push(Row {
-            root: root(row.root, Some(*spot)),
-            ns,
-            chained,
-            longest,
-            waiters,
-            seen: Vec::new(),
-            between: row.between.iter().map(|of| Between { ns, ..*of }).collect(),
-            ..row.clone()
-        });
-    }
-    rows[most].ns += rest;
-    rows.retain(|row| row.ns > 0);
-    rows
 }

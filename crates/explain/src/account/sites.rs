@@ -49,7 +49,7 @@ pub(super) const ENOUGH: u64 = 8 * SAMPLE;
 /// Where a thread was at a moment.
 #[derive(Clone, Copy)]
 pub(super) struct SpotSample {
-    at: Ns,
+    pub at: Ns,
     pub spot: Option<SpotId>,
     pub stack: StackId,
     pub asleep: bool,
@@ -196,9 +196,9 @@ impl Sites {
         &self.places[spot as usize].place
     }
 
-    /// The cause of what is done at a place, if that is known work.
-    pub fn cause(&self, spot: SpotId) -> Option<Cause> {
-        self.places[spot as usize].mark.map(Mark::cause)
+    /// The cause of what is done at a place by a thread asleep or awake, if that is known work.
+    pub fn cause(&self, spot: SpotId, asleep: bool) -> Option<Cause> {
+        self.mark(spot).filter(|mark| asleep || !mark.is_sleep()).map(Mark::cause)
     }
 
     /// The known work at a place, if there is some.
@@ -300,7 +300,7 @@ fn samples_by_thread(naming: &mut Naming<'_>) -> Vec<Vec<SpotSample>> {
 }
 
 /// Largest distance of two threads' samples that count as one moment, ns: two looks at the default rate.
-const NEAR: Ns = 20_000_000;
+pub(super) const NEAR: Ns = 20_000_000;
 
 /// Lets the samples of threads in code that is not the program's have the line at which the program's own thread waits meanwhile.
 fn ask(activity: &Activity<'_>, naming: &mut Naming<'_>, samples: &mut [Vec<SpotSample>]) {

@@ -229,7 +229,7 @@ fn complete(blame: &Blame<'_>, found: &Found, gpu: Option<(&Timeline<'_>, Vec<Ve
         charges.absorb(rows, None);
         own(&mut charges, step.thread, step.start, step.end.min(span.0));
         own(&mut charges, step.thread, step.start.max(span.1), step.end);
-        let idle = charged(&settle::settle(charges.done(), blame.sites));
+        let idle = charged(&settle::settle(charges.done(), blame.facts.trace, blame.sites));
         Step { busy: step.length() - idle.iter().map(|(_, ns)| ns).sum::<Ns>(), idle }
     };
     found.steps.iter().zip(of_steps).map(step).collect()

@@ -19,7 +19,7 @@ pub(super) fn thread(
         blame.alone(&mut charges, &Path::of(thread), &segment);
     });
     let row = trace.threads.row(thread);
-    let roots = charged(&settle::settle(charges.done(), blame.sites));
+    let roots = charged(&settle::settle(charges.done(), blame.facts.trace, blame.sites));
     let account = ThreadAccount {
         pid: row.process.some().map_or(0, |process| trace.processes.pid[process.index()]),
         tid: row.tid,

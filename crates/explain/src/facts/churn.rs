@@ -3,6 +3,7 @@
 /// A kind of object of the driver.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub(super) enum Object {
+    Context,
     Stream,
     Event,
     Graph,
@@ -11,7 +12,9 @@ pub(super) enum Object {
 }
 
 /// How the names of the calls begin, after `cuda`, `cu` or `hip`, that make and destroy an object.
-const OBJECTS: [(Object, &str, &str); 5] = [
+const OBJECTS: [(Object, &str, &str); 7] = [
+    (Object::Context, "CtxCreate", "CtxDestroy"),
+    (Object::Context, "DevicePrimaryCtxRetain", "DevicePrimaryCtxReset"),
     (Object::Stream, "StreamCreate", "StreamDestroy"),
     (Object::Event, "EventCreate", "EventDestroy"),
     (Object::Graph, "GraphInstantiate", "GraphExecDestroy"),

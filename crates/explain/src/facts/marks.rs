@@ -32,8 +32,8 @@ const fn kind(
 /// that is built. Names are those of PyTorch 2.0 to 2.11, Triton 3, JAX 0.4 to 0.9, CuPy 13, Numba 0.60 and CPython 3.10 to 3.14.
 const KINDS: &[Kind] = {
     use Cause::{
-        CollectiveWait, DataLoading, Feeding, FileWriting, GarbageCollection, HostCode, KernelBuild, Lock,
-        NoDemand, ObjectChurn,
+        CollectiveWait, DataLoading, Feeding, FileReading, FileWriting, GarbageCollection, HostCode,
+        KernelBuild, Lock, NoDemand, ObjectChurn,
     };
     &[
         // No name has this one: the calls around a pause show it.
@@ -98,8 +98,14 @@ const KINDS: &[Kind] = {
         kind(FileWriting, "numpy.save", "numpy/lib/", &["save", "_save", "savez"]),
         kind(FileWriting, "Orbax", "orbax/checkpoint/", &["save"]),
         kind(FileWriting, "h5py", "h5py/", &["__setitem__", "create_dataset", "write", "flush"]),
-        kind(FileWriting, "", "libc.so", FILES),
+        kind(FileWriting, "", "libc.so", WRITERS),
         kind(FileWriting, "logging", "logging/__init__.py", &["emit", "flush"]),
+        kind(FileReading, "torch.load", "torch/serialization.py", &["load", "_load", "_legacy_load"]),
+        kind(FileReading, "safetensors", "safetensors/", &["load", "safe_open", "get_tensor"]),
+        kind(FileReading, "numpy.load", "numpy/lib/", &["load", "read_array", "genfromtxt"]),
+        kind(FileReading, "h5py", "h5py/", &["__getitem__", "read_direct"]),
+        kind(FileReading, "pandas", "pandas/io/", &["read_", "read", "_read"]),
+        kind(FileReading, "", "libc.so", READERS),
         kind(
             Feeding,
             "jax.device_put",
@@ -111,6 +117,9 @@ const KINDS: &[Kind] = {
         kind(Feeding, "cupy.asarray", "cupy/_creation/from_data.py", &[]),
         kind(CollectiveWait, "MPI", "", MPI),
         kind(NoDemand, "", "selectors.py", &["select"]),
+        kind(Lock, "OpenMP", "libgomp.so", &[]),
+        kind(Lock, "OpenMP", "libomp.so", &[]),
+        kind(Lock, "OpenMP", "libiomp5.so", &[]),
         kind(Lock, "", "/condition_variable", &["wait"]),
         kind(Lock, "", "libc.so", &["pthread_cond_", "__pthread_cond_", "sem_wait", "__new_sem_wait"]),
         kind(HostCode, "torch.optim, tensor by tensor", "torch/optim/", &["_single_tensor_"]),
@@ -145,8 +154,12 @@ const MPI: &[&str] = &[
     "ucp_worker_progress",
 ];
 
+/// Functions of the C library that open files, or read from files alone; `read` may be from a socket or a pipe.
+const READERS: &[&str] =
+    &["fopen", "open64", "__open", "openat", "fread", "pread", "__libc_pread", "getdelim", "readdir"];
+
 /// Functions of the C library that write to files alone, or make them; `write` may be to a socket or a pipe.
-const FILES: &[&str] = &[
+const WRITERS: &[&str] = &[
     "fsync",
     "fdatasync",
     "msync",
@@ -239,9 +252,19 @@ impl Mark {
         self.kind().file.is_empty()
     }
 
+    /// Whether a thread sleeps in it: time awake there is of what comes before or after.
+    pub fn is_sleep(self) -> bool {
+        matches!(self.cause(), Cause::Lock | Cause::NoDemand) && self.title().is_empty()
+    }
+
     /// Whether an optimizer updates one tensor at a time.
     pub fn is_of_one_tensor(self) -> bool {
         self.cause() == Cause::HostCode
+    }
+
+    /// Whether it is a runtime that runs threads of the program, and waits or shares work out itself where nothing is above it.
+    fn runs_threads(self) -> bool {
+        self.title() == "OpenMP"
     }
 
     fn of_row(row: usize) -> Option<Mark> {
@@ -286,8 +309,12 @@ impl Marks {
     /// The known work of a stack; `None` if no frame shows one.
     pub fn of_stack(&mut self, trace: &Trace, stack: StackId) -> Option<Mark> {
         let stacks = std::iter::successors(stack.some(), |stack| trace.stacks.caller[stack.index()].some());
-        let frames = stacks.filter_map(|stack| trace.stacks.frame[stack.index()].some());
-        frames.filter_map(|frame| self.of_frame(trace, frame)).min()
+        let mut frames = stacks.filter_map(|stack| trace.stacks.frame[stack.index()].some());
+        let first = frames.next().and_then(|frame| self.of_frame(trace, frame));
+        // A runtime that runs the program's threads is below all that they do.
+        let others =
+            frames.filter_map(|frame| self.of_frame(trace, frame)).filter(|mark| !mark.runs_threads());
+        first.into_iter().chain(others).min()
     }
 
     fn of_frame(&mut self, trace: &Trace, frame: FrameId) -> Option<Mark> {
@@ -312,7 +339,9 @@ mod tests {
         let packages = "/opt/venv/lib/python3.12/site-packages/";
         let of = |file: &str, function: &str| cause(&format!("{packages}{file}"), function);
         assert_eq!(of("torch/serialization.py", "_save"), Some(Cause::FileWriting));
-        assert_eq!(of("torch/serialization.py", "load"), None);
+        assert_eq!(of("torch/serialization.py", "_load"), Some(Cause::FileReading));
+        assert_eq!(cause("/usr/lib/libc.so.6", "fread"), Some(Cause::FileReading));
+        assert_eq!(cause("/usr/lib/libc.so.6", "read"), None, "it may be from a socket");
         let next = "_MultiProcessingDataLoaderIter._get_data";
         assert_eq!(of("torch/utils/data/dataloader.py", next), Some(Cause::DataLoading));
         assert_eq!(of("triton/runtime/jit.py", "JITFunction.run"), None, "a launch");

@@ -3,10 +3,10 @@
 use super::costs::{Roots, is_chained, name, sleeps, time};
 use crate::account::{Culprit, Row, Sampled, add_to, is_for_work};
 use crate::analysis::group::Key;
-use crate::facts::places::{built_in, marked, place_of_stack, places};
+use crate::facts::places::{built_in, is_own_line, marked, place_of_stack, places};
 use crate::{Cause, Place};
 use rustc_hash::FxHashMap;
-use trace::{Ns, Sym, ThreadId};
+use trace::{CallId, Ns, Sym, ThreadId};
 
 /// Places that a finding shows.
 const PLACES: usize = 3;
@@ -16,6 +16,19 @@ const RECORDED: usize = 3;
 
 /// The smallest part of calls' time whose places stand for all of it: one in this many. A choice.
 const PLACED: Ns = 50;
+
+/// Places by the weight of their functions, and in a function by their own: launches are spread over its lines.
+fn by_function(mut weights: Vec<(Place, i64)>) -> Vec<Place> {
+    let mut functions = Vec::new();
+    let function = |place: &Place| (place.file.clone(), place.function.clone());
+    weights.iter().for_each(|(place, weight)| add_to(&mut functions, function(place), *weight));
+    let of_function = |place: &Place| {
+        let key = function(place);
+        functions.iter().find(|(known, _)| *known == key).map_or(0, |(_, weight)| *weight)
+    };
+    weights.sort_by_key(|(place, weight)| std::cmp::Reverse((of_function(place), *weight)));
+    weights.into_iter().map(|(place, _)| place).take(PLACES).collect()
+}
 
 impl Roots<'_> {
     /// The operator or the built-in function that a thread ran at a line in most of the longest pauses of a row: a line may have many.
@@ -92,16 +105,20 @@ impl Roots<'_> {
     /// The places of the calls that rows were charged for whose stacks were recorded, most calls first; none if these are few.
     fn recorded_places(&self, rows: &[&Row]) -> Vec<Place> {
         let trace = self.facts.trace;
+        let place = |call: CallId| {
+            let place = place_of_stack(trace, trace.calls.stack[call.index()].some()?)?;
+            // A thread of a library works for the line at which the program's own waits.
+            let asked = || self.costs.asked_at(self.facts.thread(call), self.facts.start(call)).cloned();
+            if is_own_line(&place) { Some(place) } else { asked().or(Some(place)) }
+        };
         let calls = rows.iter().flat_map(|row| &row.calls.calls);
-        let stacks = calls.filter_map(|(call, _)| trace.calls.stack[call.index()].some());
-        let places: Vec<Place> = stacks.filter_map(|stack| place_of_stack(trace, stack)).collect();
+        let places: Vec<Place> = calls.filter_map(|(call, _)| place(*call)).collect();
         if places.len() < RECORDED {
             return Vec::new();
         }
         let mut counts = Vec::new();
         places.into_iter().for_each(|place| add_to(&mut counts, place, 1));
-        counts.sort_by_key(|(_, count)| std::cmp::Reverse(*count));
-        counts.into_iter().map(|(place, _)| place).take(PLACES).collect()
+        by_function(counts)
     }
 
     /// The places of the calls that rows were charged for, most time first, by the ranges around them; none if most have none.
@@ -118,8 +135,7 @@ impl Roots<'_> {
         if times.iter().map(|(_, ns)| ns).sum::<Ns>() <= none {
             return Vec::new();
         }
-        times.sort_by_key(|(_, ns)| std::cmp::Reverse(*ns));
-        times.into_iter().map(|(place, _)| place).take(PLACES).collect()
+        by_function(times)
     }
 
     /// Where threads wait for the program's lock that some rows are due to, most time first: who holds it less long changes that place.

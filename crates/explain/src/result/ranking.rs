@@ -31,6 +31,7 @@ pub fn is_mended_by_itself(cause: Cause) -> bool {
             | DriverLock
             | Feeding
             | FileWriting
+            | FileReading
             | GarbageCollection
             | Gil
             | KernelBuild

@@ -9,10 +9,13 @@ pub(super) static ABOUT: About = About {
     bound: Bound::Host,
     family: Family::Lock,
     nature: Nature::Lost,
-    evidence: &[Evidence::Lock],
+    evidence: &[Evidence::Lock, Evidence::Sample],
     fixes: &[],
     state: State::Account {
-        because: &["the waits were recorded, with who held the lock or ended the wait"],
+        because: &[
+            "the waits were recorded, with who held the lock or ended the wait",
+            "samples of the thread lie in functions that wait for other threads",
+        ],
         why: "a thread that waits for another one makes no calls",
     },
 };

@@ -17,6 +17,7 @@ pub(crate) mod dependency;
 pub(crate) mod driver_lock;
 pub(crate) mod explicit_sync;
 pub(crate) mod feeding;
+pub(crate) mod file_reading;
 pub(crate) mod file_writing;
 pub(crate) mod first_use;
 pub(crate) mod fixes;
@@ -81,6 +82,7 @@ impl About {
             Cause::DataLoading => &data_loading::ABOUT,
             Cause::Feeding => &feeding::ABOUT,
             Cause::FileWriting => &file_writing::ABOUT,
+            Cause::FileReading => &file_reading::ABOUT,
             Cause::GarbageCollection => &garbage_collection::ABOUT,
             Cause::HostCode => &host_code::ABOUT,
             Cause::NoDemand => &no_demand::ABOUT,

@@ -57,6 +57,8 @@ step = lambda x: x @ x
 # What some forms use besides.
 OWN = {
     "loader-workers.pytorch": "dataset = torch.utils.data.TensorDataset(torch.ones(256, 4))",
+    "read-ahead.pytorch": "import concurrent.futures; path = 'saved.pt'; torch.save(torch.ones(4), path)",
+    "read-ahead.cupy": "import concurrent.futures; path = 'saved.npy'; numpy.save(path, numpy.ones(4))",
     "async-save.pytorch": "import threading; model = torch.nn.Linear(4, 4).cuda(); path = 'saved.pt'",
     "device-feed.pytorch": "batch = torch.ones(64, 64)",
     "fixed-shapes.pytorch": "batch = torch.ones(1, 70)",
@@ -71,6 +73,8 @@ OWN = {
 AFTER = {
     "loader-workers.pytorch": "assert sum(len(batch) for batch, in loader) == 256",
     "async-save.pytorch": "assert torch.load(path)['weight'].device.type == 'cpu'",
+    "read-ahead.pytorch": "assert batch.sum() == 4",
+    "read-ahead.cupy": "assert batch.sum() == 4",
     "device-feed.pytorch": "torch.cuda.synchronize(); assert (following == 1).all()",
     "fixed-shapes.pytorch": "assert batch.shape == (1, 128) and batch.sum() == 70",
     "foreach.pytorch": "assert optimizer.defaults['fused']",
@@ -94,13 +98,22 @@ AFTER = {
 CUDA = """
 #include <cstdint>
 #include <cstdio>
+#include <fstream>
+#include <future>
+#include <iterator>
+#include <string>
 #include <vector>
 #include <cublas_v2.h>
 #include <cuda_runtime.h>
 __global__ void kernel(int) {}
 __global__ void empty() {}
 void submit(cudaStream_t stream) { empty<<<1, 1, 0, stream>>>(); }
+std::vector<char> read_file(std::string path) {
+    std::ifstream file(path, std::ios::binary);
+    return {std::istreambuf_iterator<char>(file), {}};
+}
 int main() {
+    std::string path = "form.cu";
     int n = 256, arguments = 0, device = 0, grid = 1, block = 32;
     size_t bytes = 1024, few = 16, many = 1024;
     float *x, *norm;

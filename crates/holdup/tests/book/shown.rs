@@ -91,6 +91,11 @@ pub const CAUSES: &[Shown] = &[
         "holdup stats file-writing.holdup",
     ),
     recorded(
+        "file-reading",
+        "holdup record -o file-reading.holdup python examples/threads.py file-reading",
+        "holdup stats file-reading.holdup",
+    ),
+    recorded(
         "garbage-collection",
         "holdup record -o garbage-collection.holdup python examples/threads.py garbage-collection",
         "holdup stats garbage-collection.holdup",

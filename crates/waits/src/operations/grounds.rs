@@ -52,6 +52,7 @@ impl Grounds {
             | Cause::DataLoading
             | Cause::Feeding
             | Cause::FileWriting
+            | Cause::FileReading
             | Cause::GarbageCollection
             | Cause::NoDemand
             | Cause::OwnWork
