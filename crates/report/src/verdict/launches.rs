@@ -1,7 +1,7 @@
 //! All that one graph would save, as one cause: the host's code between launches, the launches' own time, and what they take to start.
 
 use super::named::{Named, at};
-use explain::{Cause, Explanation};
+use explain::{About, Cause, Explanation};
 use std::cmp::Ordering;
 
 /// Puts one cause in the place of several that a graph would save.
@@ -16,10 +16,45 @@ pub(super) fn united(named: &mut Vec<Named>, explanation: &Explanation) {
         1 => "the GPU waits for launches",
         _ => "GPUs wait for launches",
     };
-    match launching.len() {
-        0 | 1 => named.extend(launching),
-        _ => named.extend(one(launching, what, function)),
+    let launches: Vec<String> = launching.iter().map(|one| one.id.clone()).collect();
+    let mut all = match launching.len() {
+        0 | 1 => launching,
+        _ => one(launching, what, function).into_iter().collect(),
+    };
+    if let Some(all) = all.first_mut()
+        && let Some(at) = named
+            .iter()
+            .position(|wait| wait.share <= all.share && is_between(wait, &launches, explanation))
+    {
+        let wait = named.remove(at);
+        all.share = if wait.exposes { all.share.max(wait.share) } else { all.share + wait.share };
+        all.what = format!("{what}, and {} between them", About::of(wait.cause).brief);
+        all.fixes.splice(..0, wait.fixes.first().copied());
+        if wait.has_line() {
+            (all.at, all.whole, all.inner) = (wait.at, wait.whole, wait.inner);
+        }
     }
+    named.extend(all);
+}
+
+/// A wait for the GPU lies between launches if there is one for at least each of so many: a choice.
+const EACH: u64 = 16;
+
+/// Whether a cause is waits for the GPU between launches, which no graph can have within.
+fn is_between(wait: &Named, launches: &[String], explanation: &Explanation) -> bool {
+    let calls = |id: &str| {
+        let finding = explanation.findings.iter().find(|finding| finding.id == id);
+        finding.map_or(0, |finding| finding.count + finding.short_calls)
+    };
+    let of_launches = |id: &&String| {
+        let finding = explanation.findings.iter().find(|finding| finding.id == **id);
+        finding.is_some_and(|finding| finding.cause == Cause::OwnWork)
+    };
+    let launched: u64 = launches.iter().filter(of_launches).map(|id| calls(id)).sum();
+    matches!(wait.cause, Cause::HiddenSync | Cause::ExplicitSync)
+        && !wait.fixes.is_empty()
+        && launched > 0
+        && calls(&wait.id) * EACH >= launched
 }
 
 /// Whether a cause is time that the host takes for one launch after the other.

@@ -105,6 +105,11 @@ impl Named {
         }
     }
 
+    /// Whether its place is a line: `serve.py:17`.
+    pub fn has_line(&self) -> bool {
+        self.at.rsplit_once(':').is_some_and(|(_, line)| line.parse::<u32>().is_ok())
+    }
+
     /// ` (serve.py:16; own-stream)`: a place and fixes.
     pub fn hint(&self, place: &str, fixes: &[&str]) -> String {
         let gain = format!(" would gain {}", units::whole_percent(self.gain));

@@ -9,7 +9,7 @@ const TELLS: f64 = 0.2;
 /// Lets the time for which threads only ran or slept at a line be of the known work at that line.
 pub(super) fn united(named: &mut Vec<Named>) {
     for known in 0..named.len() {
-        if !is_known_work(named[known].cause) || !has_line(&named[known].at) {
+        if !is_known_work(named[known].cause) || !named[known].has_line() {
             continue;
         }
         let at = named[known].at.clone();
@@ -41,11 +41,6 @@ fn is_known_work(cause: Cause) -> bool {
             | Cause::GarbageCollection
             | Cause::KernelBuild
     )
-}
-
-/// Whether a place is a line: `serve.py:17`.
-fn has_line(at: &str) -> bool {
-    at.rsplit_once(':').is_some_and(|(_, line)| line.parse::<u32>().is_ok())
 }
 
 #[cfg(test)]
