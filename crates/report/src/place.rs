@@ -27,7 +27,12 @@ fn within(place: &Place, columns: usize) -> String {
             place.function.rsplit(")#").next().unwrap_or_default().to_owned()
         }
         ("", _) => place.function.clone(),
-        (file, 0) => format!("{} {file}", place.function),
+        // A function says more than its library.
+        (file, 0) if place.function.chars().count() + file.len() < columns => {
+            format!("{} {file}", place.function)
+        }
+        (_, 0) if !place.function.is_empty() => place.function.clone(),
+        (file, 0) => file.to_owned(),
         (file, line) => format!("{file}:{line}"),
     };
     visible(&elide(&text, columns)).into_owned()

@@ -216,6 +216,7 @@ fn work(gpus: &[&GpuAccount], is_free: bool) -> String {
     let what = match () {
         () if copies > busy - copies => "copies are",
         () if communication > busy - communication => "communication is",
+        () if copies as f64 >= busy as f64 * costs::COPYING => "kernels and copies are",
         () => "kernels are",
     };
     match is_free {

@@ -35,6 +35,10 @@ const PIECES: usize = FURTHER / PAGE + 1;
 #[cfg(target_arch = "x86_64")]
 const GUESSES: u64 = 64;
 
+/// Bytes of a function in which it checks a buffer's size and jumps to the function that it checks for: 34 are the most (glibc 2.39).
+#[cfg(target_arch = "x86_64")]
+const CHECKS: usize = 48;
+
 /// The instruction that may stand before the begin of a function: its callers may skip it.
 #[cfg(target_arch = "x86_64")]
 const ENDBR64: [u8; 4] = [0xf3, 0x0f, 0x1e, 0xfa];
@@ -186,7 +190,11 @@ impl Native {
         let places = (0..GUESSES).map(|word| registers.sp().wrapping_add(8 * word));
         let is_pushed = |place: &u64| {
             let called = copy.word(place.wrapping_add(8)).and_then(|address| self.called_before(address));
-            called.is_some_and(|called| begin == called || begin == called.wrapping_add(ENDBR64.len() as u64))
+            called.is_some_and(|called| {
+                begin == called
+                    || begin == called.wrapping_add(ENDBR64.len() as u64)
+                    || self.passes_on(called, begin)
+            })
         };
         let with = |place| {
             let mut guess = registers;
@@ -215,6 +223,19 @@ impl Native {
     #[cfg(target_arch = "x86_64")]
     fn begin(&self, address: u64) -> Option<u64> {
         self.functions.iter().filter_map(|functions| functions.before(address)).max()
+    }
+
+    /// Whether a function may end with a jump to another one, as `__recv_chk` and its like do, which check a buffer's size first.
+    #[cfg(target_arch = "x86_64")]
+    fn passes_on(&self, function: u64, to: u64) -> bool {
+        let Some((code, from)) = self.code(function) else { return false };
+        let jumps_there = |at: usize| {
+            let Some([0xe9, offset @ ..]) = code.get(at..at + 5) else { return false };
+            let Ok(offset) = offset.try_into().map(i32::from_le_bytes) else { return false };
+            let next = function.wrapping_add((at - from + 5) as u64);
+            next.wrapping_add_signed(offset.into()) == to
+        };
+        (from..from + CHECKS).any(jumps_there)
     }
 
     /// The function that the call before an address calls: by itself, or through the table that the loader filled.

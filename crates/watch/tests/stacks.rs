@@ -177,6 +177,11 @@ __asm__(".text\n.type dozes, @function\ndozes:\n.cfi_startproc\nendbr64\n"
         "mov $35, %eax\nsyscall\nmov -8(%rbp), %rbx\nleave\n.cfi_def_cfa 7, 8\nret\n"
         ".cfi_endproc\n.size dozes, . - dozes\n");
 APART long other(const long *time) { return dozes(time) + stirs(3); }
+long dozes_checked(const long *time, long size);
+__asm__(".text\n.type dozes_checked, @function\ndozes_checked:\n.cfi_startproc\nendbr64\n"
+        "cmp $8, %rsi\njb 1f\n.byte 0xe9\n.long dozes - . - 4\n1: push %rbp\n.cfi_def_cfa_offset 16\nmov %rsp, %rbp\nud2\n"
+        ".cfi_endproc\n.size dozes_checked, . - dozes_checked\n");
+APART long checked(const long *time) { return dozes_checked(time, 16) + stirs(3); }
 /* A spool file, as the recorder makes it: that is how the watcher finds a process. */
 static void enroll(const char *folder) {
     char header[1 << 16], path[256], fresh[300];
@@ -202,8 +207,8 @@ int main(int count, char **arguments) {
     printf("thread %d\n", (int)syscall(SYS_gettid));
     fflush(stdout);
     long all = 0;
-    for (int at = 0; at < 40; at++)
-        all += stirs(5) + (at % 2 ? caller(time) : stirs(5) + other(time));
+    for (int at = 0; at < 60; at++)
+        all += stirs(5) + (at % 3 == 2 ? caller(time) : stirs(5) + (at % 3 ? checked(time) : other(time)));
     return all == 1;
 }
 "#;
@@ -216,18 +221,18 @@ fn a_frame_pointer_that_is_not_known_is_found() {
     std::fs::write(&source, NAPS).expect("a file");
     let cc = Command::new("cc").args(["-O1", "-o"]).arg(&program).arg(&source).status();
     assert!(cc.expect("a C compiler").success());
-    let seen = watched_until(&program, &[], 100, |seen| seen.samples(seen.fact("thread")[0]).len() >= 40);
+    let seen = watched_until(&program, &[], 100, |seen| seen.samples(seen.fact("thread")[0]).len() >= 60);
     let samples = seen.samples(seen.fact("thread")[0]);
     let named = |frames: &Vec<(String, u32)>| {
-        let mine = ["naps", "caller", "dozes", "other", "main", "stirs"];
+        let mine = ["naps", "caller", "dozes", "other", "checked", "main", "stirs"];
         let names = frames.iter().map(|(name, _)| name.clone());
         names.filter(|name| mine.contains(&name.as_str())).collect::<Vec<_>>()
     };
-    for way in [["naps", "caller", "main"], ["dozes", "other", "main"]] {
-        let is_asleep = |frames: &Vec<String>| frames.iter().any(|name| name == way[0]);
+    for way in [["naps", "caller", "main"], ["dozes", "other", "main"], ["dozes", "checked", "main"]] {
+        let is_asleep = |frames: &Vec<String>| frames.iter().any(|name| name == way[1]);
         let asleep: Vec<_> = samples.iter().map(named).filter(is_asleep).collect();
         let right = asleep.iter().filter(|frames| **frames == way).count();
-        println!("{}: {right} of {}", way[0], asleep.len());
+        println!("{}: {right} of {}", way[1], asleep.len());
         // One may have woken while it was read.
         assert!(right >= 15 && right + 1 >= asleep.len(), "{samples:?}");
     }

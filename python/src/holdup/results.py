@@ -259,7 +259,7 @@ class BusyTime:
 
 @dataclass(frozen=True)
 class MainCopies:
-    """The copies that take most of busy_ns, if copies do; else null."""
+    """The copies that take a quarter of busy_ns or more; null where they take less."""
 
     call: str
     """The call that asks for most of them, by time."""
@@ -344,7 +344,7 @@ class GpuAccount:
     busy: BusyTime
     """busy_ns by what the GPU did."""
     main_copies: MainCopies | None
-    """The copies that take most of busy_ns, if copies do; else null."""
+    """The copies that take a quarter of busy_ns or more; null where they take less."""
     small_kernels: SmallKernels | None
     """Kernels that have blocks for less than half of the multiprocessors; null where they fill the GPU, or where
     their grids or its multiprocessors are unknown.

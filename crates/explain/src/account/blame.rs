@@ -12,6 +12,7 @@ use crate::analysis::group::Key;
 use crate::analysis::parts::Holder;
 use crate::analysis::recorded_waits;
 use crate::facts::Facts;
+use crate::facts::marks::Mark;
 use crate::facts::stretch::Stretch;
 use crate::rules::passes;
 use crate::{Cause, Confidence};
@@ -263,13 +264,22 @@ impl Blame<'_> {
         let stack = if is_known { stack } else { trace.waits.stack[at] };
         let spot = stack.some().and_then(|stack| self.sites.of_stack(stack));
         let lock = Culprit::Lock(trace.process_of_thread(path.thread), trace.waits.lock[at], spot);
+        // A library's function that waits for others says what for.
+        let work = spot.filter(|_| !is_known).and_then(|spot| self.sites.mark(spot));
+        let work = work.filter(|mark| !mark.is_sleep()).map(Mark::cause);
         let of_program = |cause| {
             let times = (trace.waits.start[at], trace.waits.end[at]);
             Root::new(cause, lock).selected(path.selects(|| self.facts.is_chosen_time(path.thread, times)))
         };
         match trace.waits.layer[at] {
             LockLayer::Interpreter => of_program(Cause::Gil),
-            LockLayer::Program => of_program(Cause::Lock),
+            LockLayer::Program => match (work, spot) {
+                (Some(cause), Some(spot)) => {
+                    let process = trace.process_of_thread(path.thread);
+                    Root { culprit: Culprit::Spot(process, spot), ..of_program(cause) }
+                }
+                _ => of_program(Cause::Lock),
+            },
             LockLayer::Unknown | LockLayer::Driver | LockLayer::Library => {
                 let call = self.facts.outermost(trace.waits.call[at]);
                 let stretch = call.some().map_or(Stretch::Wait(wait), Stretch::Call);

@@ -46,7 +46,10 @@ impl Busy {
     }
 }
 
-/// The copies that take most of a GPU's time.
+/// Copies have much of a GPU's busy time from one of so many parts of that of its kernels on: a choice.
+const MUCH: Ns = 3;
+
+/// The copies that take much of a GPU's time.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize)]
 pub struct MainCopies {
     /// The call that issues most of them, by time.
@@ -57,9 +60,9 @@ pub struct MainCopies {
 }
 
 impl MainCopies {
-    /// The copies of a GPU that does nothing but copy for most of its busy time; `None` for others.
+    /// The copies of a GPU that does nothing but copy for much of its busy time; `None` for others.
     pub(super) fn of(facts: &Facts<'_>, timeline: &Timeline<'_>, busy: &Busy) -> Option<MainCopies> {
-        if busy.copies_ns <= busy.kernels_ns + busy.both_ns {
+        if busy.copies_ns <= (busy.kernels_ns + busy.both_ns) / MUCH {
             return None;
         }
         let (trace, ops) = (facts.trace, &facts.trace.ops);

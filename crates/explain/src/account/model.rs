@@ -59,7 +59,7 @@ pub struct GpuAccount {
     pub busy_ns: Ns,
     /// `busy_ns` by what it did.
     pub busy: Busy,
-    /// The copies that take most of `busy_ns`, if copies do; else `null`.
+    /// The copies that take a quarter of `busy_ns` or more; else `null`.
     pub main_copies: Option<MainCopies>,
     /// Kernels that do not fill the GPU, if its kernels do not; else `null`.
     pub small_kernels: Option<SmallKernels>,

@@ -4,6 +4,7 @@
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub(super) enum Object {
     Context,
+    Module,
     Stream,
     Event,
     Graph,
@@ -12,7 +13,9 @@ pub(super) enum Object {
 }
 
 /// How the names of the calls begin, after `cuda`, `cu` or `hip`, that make and destroy an object.
-const OBJECTS: [(Object, &str, &str); 7] = [
+const OBJECTS: [(Object, &str, &str); 9] = [
+    (Object::Module, "ModuleLoad", "ModuleUnload"),
+    (Object::Module, "LibraryLoad", "LibraryUnload"),
     (Object::Context, "CtxCreate", "CtxDestroy"),
     (Object::Context, "DevicePrimaryCtxRetain", "DevicePrimaryCtxReset"),
     (Object::Stream, "StreamCreate", "StreamDestroy"),

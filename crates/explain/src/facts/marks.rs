@@ -1,6 +1,7 @@
 //! Known work: functions and ranges of libraries, each with the word that people have for the work below it.
 
 use crate::Cause;
+use crate::facts::places::built_in;
 use rustc_hash::FxHashMap;
 use trace::{FrameId, StackId, Trace};
 
@@ -15,7 +16,7 @@ struct Kind {
     title: &'static str,
     /// Parts of a source file's or a module's path; any file, if it is empty.
     file: &'static str,
-    /// Starts of the function's name after its last dot or colon; any function, if there are none.
+    /// Starts of the function's name after its last dot or colon, or namespaces; any function, if there are none.
     functions: &'static [&'static str],
 }
 
@@ -83,6 +84,7 @@ const KINDS: &[Kind] = {
         kind(DataLoading, "DataLoader", "torch/utils/data/dataloader.py", LOADER),
         kind(DataLoading, "DataLoader", "torch/utils/data/_utils/fetch.py", &[]),
         kind(DataLoading, "tf.data", "tensorflow/python/data/", &[]),
+        kind(DataLoading, "tf.data", "", &["tensorflow::data::"]),
         kind(DataLoading, "DALI", "nvidia/dali/", &[]),
         kind(DataLoading, "Grain", "grain/_src/", &[]),
         kind(DataLoading, "WebDataset", "webdataset/", &[]),
@@ -116,6 +118,8 @@ const KINDS: &[Kind] = {
         kind(Feeding, "jax.device_put", "", &["LinearizeIntoImpl", "Linearize", "BufferFromHostBuffer"]),
         kind(Feeding, "cupy.asarray", "cupy/_creation/from_data.py", &[]),
         kind(CollectiveWait, "MPI", "", MPI),
+        kind(CollectiveWait, "gloo", "", &["gloo::"]),
+        kind(NoDemand, "vLLM's queue", "shm_broadcast.py", &["acquire_read", "dequeue"]),
         kind(NoDemand, "", "selectors.py", &["select"]),
         kind(Lock, "OpenMP", "libgomp.so", &[]),
         kind(Lock, "OpenMP", "libomp.so", &[]),
@@ -180,7 +184,10 @@ const LOADER: &[&str] = &["__next__", "_next_data", "_get_data", "_try_get_data"
 
 /// Ranges with which libraries mark known work: how their names start and end, and the cause and the title of a row of [`KINDS`].
 /// PyTorch marks its data loader and each phase of a compilation, XLA those of its compiler (in the domain TSL).
-const RANGES: [(&str, &str, Cause, &str); 9] = [
+const RANGES: [(&str, &str, Cause, &str); 12] = [
+    ("IteratorGetNext", "", Cause::DataLoading, "tf.data"),
+    ("Iterator::", "", Cause::DataLoading, "tf.data"),
+    ("gloo:", "", Cause::CollectiveWait, "gloo"),
     ("", "CUDAGraphNode.record (dynamo_timed)", Cause::ObjectChurn, "torch.compile's graphs"),
     ("enumerate(DataLoader)#", "", Cause::DataLoading, "DataLoader"),
     ("", " (dynamo_timed)", Cause::KernelBuild, "torch.compile"),
@@ -275,7 +282,11 @@ impl Mark {
     fn of(file: &str, function: &str) -> Option<Mark> {
         let is_it = |kind: &Kind| {
             let own = || last_name(function);
-            let named = kind.functions.iter().any(|start| own().starts_with(start));
+            let is_named = |start: &str| match start.ends_with("::") {
+                true => function.contains(start),
+                false => own().starts_with(start),
+            };
+            let named = kind.functions.iter().any(|start| is_named(start));
             file.contains(kind.file) && (named || kind.functions.is_empty() && !kind.file.is_empty())
         };
         KINDS.iter().position(is_it).and_then(Mark::of_row)
@@ -287,7 +298,10 @@ impl Mark {
         let is_it = |row: &&(&str, &str, _, _)| name.starts_with(row.0) && name.ends_with(row.1);
         let of_mpi =
             || MPI.iter().any(|start| name.starts_with(start)).then_some((Cause::CollectiveWait, "MPI"));
-        let (cause, title) = RANGES.iter().find(is_it).map(|row| (row.2, row.3)).or_else(of_mpi)?;
+        // Python's locks, and so its queues.
+        let of_lock = || (built_in(name) == Some("acquire")).then_some((Cause::Lock, ""));
+        let known = RANGES.iter().find(is_it).map(|row| (row.2, row.3));
+        let (cause, title) = known.or_else(of_mpi).or_else(of_lock)?;
         KINDS.iter().position(|kind| kind.cause == cause && kind.title == title).and_then(Mark::of_row)
     }
 }
@@ -349,6 +363,9 @@ mod tests {
         let linearize = "xla::CommonPjRtClient::Linearize(xla::Literal const&)";
         assert_eq!(cause("/opt/xla_cuda_plugin.so", linearize), Some(Cause::Feeding));
         assert_eq!(cause("/home/me/train.py", "save"), None, "the program's own");
+        let next = "tensorflow::data::IteratorGetNextOp::DoCompute";
+        assert_eq!(cause("libtensorflow_cc.so.2", next), Some(Cause::DataLoading));
+        assert_eq!(cause("", "mine::tensorflow_data::next"), None, "near miss");
         assert_eq!(cause("", "<built-in function collect>"), Some(Cause::GarbageCollection));
         assert_eq!(cause("", "<built-in method collect of PyLazyFrame object>"), None, "another library's");
         let record = "CUDAGraphNode._record";
@@ -367,6 +384,9 @@ mod tests {
         assert_eq!(title("Torch-Compiled Region: 0/0"), None, "it runs what was compiled");
         assert_eq!(title("TSL:XlaCompile:#module=jit_step#"), Some("XLA"));
         assert_eq!(["MPI_Waitall", "MPI_Init"].map(title), [Some("MPI"), None]);
+        let lock = "<built-in method acquire of _thread.lock object at 0x7f80>";
+        assert!(Mark::of_range(lock).is_some_and(Mark::is_sleep));
+        assert_eq!(Mark::of_range("acquire"), None, "the program's own");
         assert_eq!(title("TSL:XlaModule:#hlo_module=jit_step,program_id=3#"), None, "it runs");
     }
 

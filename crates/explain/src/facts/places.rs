@@ -304,7 +304,7 @@ fn is_own_module(trace: &Trace, frame: &Frame) -> bool {
     // The runtime may be linked into the program, and wrappers in its headers always are.
     let theirs_inlined = function.starts_with("libcudart_static") || is_runtime_function(function);
     // Whatever library these are in, their caller is of the program.
-    let of_libraries = ["uv_", "pthread_", "std::", "MPI_", "PMPI_"];
+    let of_libraries = ["uv_", "pthread_", "std::", "absl::", "nsync::", "MPI_", "PMPI_"];
     let theirs_inlined = theirs_inlined || of_libraries.iter().any(|start| function.starts_with(start));
     let named = !function.is_empty() && !function.starts_with("0x") && !function.starts_with('[');
     named && !theirs_inlined && is_beyond_cuda(trace, frame)

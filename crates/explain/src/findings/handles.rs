@@ -5,7 +5,7 @@ use crate::rules::fixes::{EAGER_LOADING, KEPT_OBJECT, POOL_ALLOCATOR};
 use trace::{StackId, Trace};
 
 /// Beginnings of the names of functions that make or destroy handles and plans.
-const MAKERS: [&str; 16] = [
+const MAKERS: [&str; 18] = [
     "cublasCreate",
     "cublasDestroy",
     "cublasLtCreate",
@@ -20,6 +20,8 @@ const MAKERS: [&str; 16] = [
     "cusparseCreate",
     "cusparseDestroy",
     "curandCreateGenerator",
+    "curandGenerateSeeds",
+    "curandSetPseudoRandomGeneratorSeed",
     "curandDestroyGenerator",
     "cutensorCreate",
 ];

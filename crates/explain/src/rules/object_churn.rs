@@ -1,4 +1,4 @@
-//! `object-churn`: contexts, streams, events and graphs are made and destroyed again and again.
+//! `object-churn`: contexts, modules, streams, events and graphs are made and destroyed again and again.
 
 use crate::analysis::grounds::Grounds;
 use crate::analysis::parts::{Fact, Parts, Reason};
@@ -10,8 +10,8 @@ use crate::{Cause, Confidence, Evidence, Piece, Sentence};
 use trace::CallId;
 
 pub(super) static ABOUT: About = About {
-    meaning: "contexts, streams, events or graphs are made and destroyed again and again",
-    brief: "contexts, streams, events or graphs are made and destroyed again and again",
+    meaning: "contexts, modules, streams, events or graphs are made and destroyed again and again",
+    brief: "contexts, modules, streams, events or graphs are made and destroyed again and again",
     bound: Bound::Driver,
     family: Family::Setup,
     nature: Nature::Lost,
@@ -23,7 +23,7 @@ pub(super) static ABOUT: About = About {
 fn state(grounds: &Grounds<'_>) -> Statement {
     Statement {
         because: because(grounds),
-        why: "the driver sets up a context, a stream, an event or a graph when it is made, and takes it apart when it is destroyed",
+        why: "the driver sets an object up when it is made, and takes it apart when it is destroyed",
         fixes: vec![KEPT_OBJECT],
     }
 }

@@ -17,7 +17,8 @@
 //!                                                      `released 5`: the releaser's call is the one at 5;
 //!                                                      `shared 3`: by three, while B needs it exclusively;
 //!                                                      `layer program`: whose lock it is; `kind gil`;
-//!                                                      `handoff 3`: the last part of the wait, held by nobody
+//!                                                      `handoff 3`: the last part of the wait, held by nobody;
+//!                                                      `stack main>f`: B was in `f`, called by `main`
 //! state A 0 10 5 2 blocked futex                       A ran for 5 of 10 µs and was ready for 2; then the state at the
 //!                                                      end and the system call, if known
 //! limit 2 0 10 4 1500 6                                process 2 may use 4 processors, 1.5 of them on average, and
@@ -226,6 +227,7 @@ impl Builder {
                 ["released", time] => released = us(time),
                 ["in", "-"] => in_call = false,
                 ["kind", name] => wait.kind = LockKind::from_name(name),
+                ["stack", functions] => wait.stack = self.stack(&functions.split('>').collect::<Vec<_>>()),
                 ["handoff", time] => wait.handoff = us(time),
                 ["layer", name] => wait.layer = LockLayer::from_name(name),
                 ["shared", by] => (wait.mode, wait.holders) = (LockMode::Exclusive, by.parse().unwrap()),

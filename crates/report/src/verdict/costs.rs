@@ -138,6 +138,10 @@ fn busy_with(explanation: &Explanation, least: f64) -> Option<Named> {
 /// The smallest part of a GPU's time that copies and kernels in one stream must cost it: a choice.
 const IN_TURNS: f64 = 0.15;
 
+/// Streams among which work is split for example. A loop that copies in, computes and copies out 64 MB took 47 % less in four than in one by
+/// this, and 48 % by measurement (H200).
+const STREAMS: f64 = 4.0;
+
 /// Copies and kernels of a busy GPU that could run at the same time, and are in one stream.
 fn in_one_stream(explanation: &Explanation) -> Option<Named> {
     let [gpu] = explanation.accounts.gpus.as_slice() else { return None };
@@ -145,12 +149,15 @@ fn in_one_stream(explanation: &Explanation) -> Option<Named> {
         explanation.overlap.iter().find(|overlap| overlap.judged && overlap.device == gpu.device)?;
     let lost = overlap.lost.iter().find(|lost| lost.rule == OverlapRule::OneStream)?;
     let share = lost.lost_ns as f64 / gpu.working_ns().max(1) as f64;
-    let what = match gpu.busy.copies_ns * 2 > gpu.busy_ns {
+    let remedy = match gpu.busy.copies_ns * 2 > gpu.busy_ns {
         true => {
             "copies are where time is, and kernels wait for them: copy less, or split the work among streams"
         }
         false => "copies and kernels run one after the other: split the work among streams",
     };
+    // The first piece's copy in and the last one's copy out overlap with nothing.
+    let gain = units::whole_percent(share * (1.0 - 1.0 / STREAMS));
+    let what = format!("{remedy}, of which {STREAMS} would gain {gain}");
     // The copy's place says most, whichever of both came late.
     let late = lost.operations.iter().flat_map(|late| {
         let behind = late.behind.iter().map(|behind| (&behind.call, &behind.place));
@@ -165,7 +172,7 @@ fn in_one_stream(explanation: &Explanation) -> Option<Named> {
         at: at.unwrap_or_default(),
         whole: place.map_or(String::new(), wide),
         // No finding has it, and the cause is never printed: what is lost is overlap.
-        ..Named::plain(Cause::GpuFull, share, what.to_owned())
+        ..Named::plain(Cause::GpuFull, share, what)
     };
     (share >= IN_TURNS).then_some(named)
 }
@@ -201,10 +208,13 @@ fn small_kernels(explanation: &Explanation, others: f64) -> Option<Named> {
 /// The smallest part of a GPU's time that what it is busy with must take: a choice.
 const MOST: f64 = 0.5;
 
-/// Copies that take most of a busy GPU's time, and wait for nothing.
+/// The smallest part of a GPU's time that it must do nothing but copy for: a choice.
+pub(super) const COPYING: f64 = 0.25;
+
+/// Copies that take much of a busy GPU's time, and wait for nothing.
 fn copying(explanation: &Explanation) -> Option<Named> {
     let copying = |gpu: &&GpuAccount| gpu.busy.copies_ns as f64 / gpu.working_ns().max(1) as f64;
-    let gpus = explanation.accounts.gpus.iter().filter(|gpu| copying(gpu) >= MOST);
+    let gpus = explanation.accounts.gpus.iter().filter(|gpu| copying(gpu) >= COPYING);
     let gpu = gpus.max_by(|one, other| copying(one).total_cmp(&copying(other)))?;
     let copies = gpu.main_copies.as_ref()?;
     let what = "copies are where time is: copy less, or less often";

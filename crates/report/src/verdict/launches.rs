@@ -22,16 +22,15 @@ pub(super) fn united(named: &mut Vec<Named>, explanation: &Explanation) {
         _ => one(launching, what, function).into_iter().collect(),
     };
     if let Some(all) = all.first_mut()
-        && let Some(at) = named
-            .iter()
-            .position(|wait| wait.share <= all.share && is_between(wait, &launches, explanation))
+        && let Some(at) =
+            named.iter().position(|wait| wait.share <= all.share && is_between(wait, &launches, explanation))
     {
         let wait = named.remove(at);
         all.share = if wait.exposes { all.share.max(wait.share) } else { all.share + wait.share };
         all.what = format!("{what}, and {} between them", About::of(wait.cause).brief);
         all.fixes.splice(..0, wait.fixes.first().copied());
         if wait.has_line() {
-            (all.at, all.whole, all.inner) = (wait.at, wait.whole, wait.inner);
+            (all.call, all.at, all.whole, all.inner) = (wait.call, wait.at, wait.whole, wait.inner);
         }
     }
     named.extend(all);

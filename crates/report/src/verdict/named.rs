@@ -30,6 +30,8 @@ pub(super) struct Named {
     pub what: String,
     /// `, behind cudaMemcpyAsync`, where the call that was waited for is known.
     pub behind: String,
+    /// `cudaFree in `, where the place is a range, which has many calls.
+    pub call: String,
     /// `serve.py:17`, or a call
     pub at: String,
     /// The same with all of a long name, if that is longer.
@@ -59,6 +61,7 @@ impl Named {
             exposes: false,
             what,
             behind,
+            call: String::new(),
             at,
             whole,
             inner,
@@ -79,6 +82,11 @@ impl Named {
         };
         // A setting is at no operator.
         let place = at(finding).filter(|place| finding.cause != Cause::BlockingLaunch || place.line > 0);
+        // A range is around many calls.
+        let is_range = place.is_some_and(|place| place.line == 0 && place.file.is_empty());
+        let call =
+            Some(&finding.waiter.call).filter(|call| is_range && behind.is_empty() && !call.is_empty());
+        let call = call.map_or(String::new(), |call| format!("{} in ", visible(call)));
         let gains =
             |fix: &&Fix| explanation.gains.of(fix).is_none_or(|gain| !crate::explanation::is_loss(gain));
         Named {
@@ -89,8 +97,10 @@ impl Named {
             exposes: knows_costs && finding.exposes(),
             behind,
             whole: place.map_or(String::new(), wide),
+            call,
             at: match place {
                 Some(place) => short(place),
+                None if finding.cause == Cause::CollectiveWait => late(finding).unwrap_or_default(),
                 None if !finding.waiter.call.is_empty() => visible(&finding.waiter.call).into_owned(),
                 None => finding.pauses.as_ref().map_or(String::new(), between),
             },
@@ -120,7 +130,7 @@ impl Named {
     }
 
     /// `31 %: calls wait for the driver's lock, behind cudaMemcpyAsync (serve.py:16 → libtorch.so; own-stream).` What does not fit is left
-    /// out: what is below the place, the call, fixes but the first, the place, the first fix.
+    /// out: the call in a range, what is below the place, the call behind, fixes but the first, the place, the first fix.
     pub fn line(&self, columns: usize, of: &str, end: &str) -> String {
         let with = |behind: &str, place: &str, fixes: usize| {
             let hint = self.hint(place, &self.fixes[..fixes.min(self.fixes.len())]);
@@ -131,8 +141,11 @@ impl Named {
         let (whole, deep) =
             (deep(if self.whole.is_empty() { &self.at } else { &self.whole }), deep(&self.at));
         let (all, behind, at) = (self.fixes.len(), self.behind.as_str(), self.at.as_str());
+        let (called_whole, called) = (format!("{}{whole}", self.call), format!("{}{at}", self.call));
         let forms = [
+            (behind, called_whole.as_str(), all),
             (behind, whole.as_str(), all),
+            (behind, called.as_str(), all),
             (behind, deep.as_str(), all),
             (behind, at, all),
             ("", at, all),
@@ -149,6 +162,15 @@ const BETWEEN: &str = "host code runs between launches";
 
 fn is_between(finding: &Finding) -> bool {
     finding.cause == Cause::HostCode && finding.fixes.iter().any(|fix| fix.id == "graph")
+}
+
+/// `process 4711`: the rank that the others wait for.
+fn late(finding: &Finding) -> Option<String> {
+    let late = finding.holder.as_ref()?;
+    Some(match late.pid == finding.waiter.pid {
+        true => format!("thread {}", visible(&late.thread)),
+        false => format!("process {}", late.pid),
+    })
 }
 
 /// `after cudaDeviceSynchronize`: where pauses are of which nothing else tells the place.
