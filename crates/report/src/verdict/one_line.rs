@@ -1,4 +1,4 @@
-//! What threads do at one line of the program, asleep and awake, as one cause: that of the known work there.
+//! Work and waits of threads at one line of the program as one cause: that of the known work there.
 
 use super::named::Named;
 use explain::Cause;
