@@ -21,6 +21,11 @@ pub(crate) fn wide(place: &Place) -> String {
     within(place, WIDE)
 }
 
+/// The name of a call, as far as there is room for it.
+pub(crate) fn called(call: &str) -> String {
+    visible(&elide(call, WIDE)).into_owned()
+}
+
 fn within(place: &Place, columns: usize) -> String {
     let text = match (place.file.rsplit('/').next().unwrap_or(""), place.line) {
         ("", _) if place.function.len() > PLACE => {

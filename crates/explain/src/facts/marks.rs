@@ -280,11 +280,11 @@ impl Mark {
 
     /// The known work of a function in a file or a module.
     fn of(file: &str, function: &str) -> Option<Mark> {
+        let own = last_name(function);
         let is_it = |kind: &Kind| {
-            let own = || last_name(function);
             let is_named = |start: &str| match start.ends_with("::") {
                 true => function.contains(start),
-                false => own().starts_with(start),
+                false => own.starts_with(start),
             };
             let named = kind.functions.iter().any(|start| is_named(start));
             file.contains(kind.file) && (named || kind.functions.is_empty() && !kind.file.is_empty())

@@ -2,7 +2,7 @@
 
 use crate::escape::visible;
 use crate::layout::{elide, wrap};
-use crate::place::{below, short, wide};
+use crate::place::{below, called, short, wide};
 use crate::units;
 use explain::{About, Cause, Explanation, Finding, Fix, Pauses, Phase, Place, is_usual};
 
@@ -73,7 +73,7 @@ impl Named {
     pub fn of(finding: &Finding, explanation: &Explanation, knows_costs: bool) -> Named {
         let about = About::of(finding.cause);
         let behind = finding.holder.as_ref().filter(|holder| !holder.call.is_empty());
-        let behind = behind.map_or(String::new(), |holder| format!(", behind {}", visible(&holder.call)));
+        let behind = behind.map_or(String::new(), |holder| format!(", behind {}", called(&holder.call)));
         let when = match finding.phase {
             Phase::Once if finding.cause != Cause::FirstUse => {
                 format!(", {}", crate::explanation::when(finding))
@@ -86,7 +86,7 @@ impl Named {
         let is_range = place.is_some_and(|place| place.line == 0 && place.file.is_empty());
         let call =
             Some(&finding.waiter.call).filter(|call| is_range && behind.is_empty() && !call.is_empty());
-        let call = call.map_or(String::new(), |call| format!("{} in ", visible(call)));
+        let call = call.map_or(String::new(), |call| format!("{} in ", called(call)));
         let gains =
             |fix: &&Fix| explanation.gains.of(fix).is_none_or(|gain| !crate::explanation::is_loss(gain));
         Named {
@@ -101,7 +101,7 @@ impl Named {
             at: match place {
                 Some(place) => short(place),
                 None if finding.cause == Cause::CollectiveWait => late(finding).unwrap_or_default(),
-                None if !finding.waiter.call.is_empty() => visible(&finding.waiter.call).into_owned(),
+                None if !finding.waiter.call.is_empty() => called(&finding.waiter.call),
                 None => finding.pauses.as_ref().map_or(String::new(), between),
             },
             inner: below(finding),
@@ -175,7 +175,7 @@ fn late(finding: &Finding) -> Option<String> {
 
 /// `after cudaDeviceSynchronize`: where pauses are of which nothing else tells the place.
 fn between(pauses: &Pauses) -> String {
-    format!("after {}", visible(&pauses.after))
+    format!("after {}", called(&pauses.after))
 }
 
 /// Gain of a fix, if it gains something for sure.
