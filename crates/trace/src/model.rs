@@ -316,7 +316,8 @@ table! {
         runnable: Duration,
         /// Its state at the end of the interval.
         state: ThreadState,
-        /// The system call it is blocked in (`futex`, `read`); empty if none or unknown.
+        /// The system call it is blocked in (`futex`, `read`), with its use where that is known (`read(file)`, `openat(writing)`); empty if none
+        /// or unknown.
         call: Sym,
         /// First argument of that call: an address or a descriptor; 0 if unknown.
         object: i64,

@@ -415,18 +415,8 @@ const WRITES: [&str; 14] = [
 ];
 
 /// The system calls that open files, or read from files alone.
-const READS: [&str; 10] = [
-    "read(file)",
-    "readv(file)",
-    "pread64",
-    "preadv",
-    "open",
-    "openat",
-    "stat",
-    "newfstatat",
-    "getdents64",
-    "flock",
-];
+const READS: [&str; 9] =
+    ["read(file)", "readv(file)", "pread64", "preadv", "open", "openat", "stat", "newfstatat", "getdents64"];
 
 /// A thread that held a lock, or was to do what another one waited for.
 #[derive(Clone, Copy)]

@@ -28,8 +28,7 @@ pub struct SmallKernels {
 }
 
 impl SmallKernels {
-    /// The kernels of a GPU if they do not fill it. Those that exchange data between GPUs need few blocks, so that nothing is said of a GPU
-    /// with such.
+    /// The kernels of a GPU if they do not fill it; `None` for a GPU whose kernels exchange data with other GPUs: these need few blocks.
     pub(super) fn of(facts: &Facts<'_>, timeline: &Timeline<'_>, busy: &Busy) -> Option<SmallKernels> {
         let trace = facts.trace;
         let multiprocessors = trace.devices.multiprocessors[timeline.device.index()];

@@ -424,7 +424,7 @@ fn example((ns, start): &(Ns, Ns)) -> Example {
     Example { start_ns: *start, duration_ns: *ns }
 }
 
-/// Evidence of a root. A wait that is known by where a thread was is no recorded one. Ranks that are not in the trace show in the times of kernels alone.
+/// Evidence of a root. Samples show a wait that was not recorded; ranks that are not in the trace show in the times of kernels alone.
 fn evidence(facts: &Facts<'_>, root: &Root) -> Evidence {
     let waits = root.cause == Cause::CollectiveWait;
     if waits && matches!(root.culprit, Culprit::Call(..)) {

@@ -1,7 +1,7 @@
 //! All that one graph would save, as one cause: the host's code between launches, the launches' own time, and what they take to start.
 
 use super::named::{Named, at};
-use explain::{About, Cause, Explanation};
+use explain::{About, Cause, Explanation, Finding};
 use std::cmp::Ordering;
 
 /// Puts one cause in the place of several that a graph would save.
@@ -9,8 +9,8 @@ pub(super) fn united(named: &mut Vec<Named>, explanation: &Explanation) {
     let (launching, others): (Vec<Named>, Vec<Named>) = named.drain(..).partition(is_of_launches);
     *named = others;
     let function = |id: &str| {
-        let finding = explanation.findings.iter().find(|finding| finding.id == id)?;
-        at(finding).map(|place| (place.file.as_str(), place.function.as_str()))
+        let place = finding(explanation, id).and_then(at)?;
+        Some((place.file.as_str(), place.function.as_str()))
     };
     let what = match explanation.accounts.gpus.len() {
         1 => "the GPU waits for launches",
@@ -39,21 +39,24 @@ pub(super) fn united(named: &mut Vec<Named>, explanation: &Explanation) {
 /// A wait for the GPU lies between launches if there is one for at least each of so many: a choice.
 const EACH: u64 = 16;
 
-/// Whether a cause is waits for the GPU between launches, which no graph can have within.
+/// Whether a cause is waits for the GPU between launches, which no graph can have within. `launches` are the ids of their findings.
 fn is_between(wait: &Named, launches: &[String], explanation: &Explanation) -> bool {
-    let calls = |id: &str| {
-        let finding = explanation.findings.iter().find(|finding| finding.id == id);
-        finding.map_or(0, |finding| finding.count + finding.short_calls)
+    let calls = |finding: &Finding| finding.count + finding.short_calls;
+    let launching = |id: &String| {
+        let found = finding(explanation, id).filter(|found| found.cause == Cause::OwnWork);
+        found.map_or(0, calls)
     };
-    let of_launches = |id: &&String| {
-        let finding = explanation.findings.iter().find(|finding| finding.id == **id);
-        finding.is_some_and(|finding| finding.cause == Cause::OwnWork)
-    };
-    let launched: u64 = launches.iter().filter(of_launches).map(|id| calls(id)).sum();
+    let launched: u64 = launches.iter().map(launching).sum();
+    let waits = finding(explanation, &wait.id).map_or(0, calls);
     matches!(wait.cause, Cause::HiddenSync | Cause::ExplicitSync)
         && !wait.fixes.is_empty()
         && launched > 0
-        && calls(&wait.id) * EACH >= launched
+        && waits * EACH >= launched
+}
+
+/// The finding of an id.
+fn finding<'e>(explanation: &'e Explanation, id: &str) -> Option<&'e Finding> {
+    explanation.findings.iter().find(|finding| finding.id == id)
 }
 
 /// Whether a cause is time that the host takes for one launch after the other.
