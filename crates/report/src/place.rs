@@ -2,7 +2,7 @@
 
 use crate::escape::visible;
 use crate::layout::elide;
-use crate::short::fit;
+use crate::short::{Level, at, fit};
 use explain::{AccountPart, Cause, Finding, Place};
 
 /// Longest place, columns.
@@ -23,7 +23,7 @@ pub(crate) fn wide(place: &Place) -> String {
 
 /// The name of a call, as far as there is room for it.
 pub(crate) fn called(call: &str) -> String {
-    visible(&elide(call, WIDE)).into_owned()
+    visible(&elide(&at(call, Level::Template), WIDE)).into_owned()
 }
 
 fn within(place: &Place, columns: usize) -> String {

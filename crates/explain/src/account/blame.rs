@@ -14,6 +14,7 @@ use crate::analysis::recorded_waits;
 use crate::facts::Facts;
 use crate::facts::marks::Mark;
 use crate::facts::stretch::Stretch;
+use crate::facts::turns::TURN;
 use crate::rules::passes;
 use crate::{Cause, Confidence};
 use trace::{CallId, CopyKind, DeviceId, LockLayer, Ns, OpId, OpKind, StackId, ThreadId, WaitId};
@@ -58,7 +59,9 @@ impl Blame<'_> {
         // Asked for, and nothing ran: it waited for something that is no operation of this GPU.
         let rest = gap.end - until - latency;
         let order = (rest > 0).then(|| self.order(gap, call)).flatten();
-        charge(order.unwrap_or(of_gpu(Cause::Dependency)), until + latency, rest);
+        let is_turn = rest >= TURN && self.facts.takes_turns();
+        let beside = of_gpu(if is_turn { Cause::TimeSlicing } else { Cause::Dependency });
+        charge(order.unwrap_or(beside), until + latency, rest);
         match gap.last.is_none() {
             true => charge(of_gpu(Cause::StartUp), gap.start, until - gap.start),
             false => self.thread(charges, &Path::of_idle(self.facts.thread(call)), (gap.start, until)),

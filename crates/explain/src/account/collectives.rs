@@ -140,8 +140,13 @@ const ALIKE: usize = 8;
 const SHORTEST: usize = 10;
 const LONGER: Ns = 2;
 
+/// The slowest link between ranks, bytes per ns, and the time that any exchange may take to begin, ns: gigabit Ethernet has 0.125. Choices.
+const SLOWEST: f64 = 0.1;
+const BEGINS: Ns = 10_000_000;
+
 /// The kernels of a stream that waited for ranks that are not in the trace: of those that exchange the same in the same communicator, the
-/// ones that take far longer than the shortest. Without their bytes nobody knows which do the same.
+/// ones that take far longer than the shortest; of few, those that take longer than any link does. Without their bytes nobody knows which
+/// do the same.
 fn of_one_rank(trace: &Trace, kernels: &[Kernel]) -> Vec<Waiting> {
     let ops = &trace.ops;
     let mut alike = FxHashMap::<_, Vec<Kernel>>::default();
@@ -149,10 +154,13 @@ fn of_one_rank(trace: &Trace, kernels: &[Kernel]) -> Vec<Waiting> {
         let at = kernel.op.index();
         alike.entry((ops.name[at], ops.bytes[at], ops.communicator[at])).or_default().push(*kernel);
     }
-    let waiting = alike.into_values().filter(|alike| alike.len() >= ALIKE).flat_map(|mut alike| {
+    let waiting = alike.into_iter().flat_map(|((_, bytes, _), mut alike)| {
         let length = |kernel: &Kernel| kernel.end - kernel.start;
         alike.sort_by_key(|kernel| (length(kernel), kernel.op));
-        let exchange = length(&alike[alike.len() / SHORTEST]);
+        let exchange = match alike.len() >= ALIKE {
+            true => length(&alike[alike.len() / SHORTEST]),
+            false => (bytes as f64 / SLOWEST) as Ns + BEGINS,
+        };
         alike.retain(|kernel| length(kernel) > LONGER * exchange + TOGETHER);
         alike.into_iter().map(move |kernel| Waiting { kernel, until: kernel.end - exchange, last: None })
     });

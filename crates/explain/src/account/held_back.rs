@@ -12,7 +12,7 @@ use crate::rules::passes;
 use crate::{About, Cause, Confidence};
 use rustc_hash::FxHashMap;
 use std::collections::BTreeMap;
-use trace::{CallId, CopyKind, LockLayer, Ns, OpId, OpKind, StreamId, ThreadId, Times};
+use trace::{CallId, CopyKind, LockLayer, Ns, OpId, OpKind, StreamId, Sym, ThreadId, Times};
 use waits::{AwaitedByCall, is_default};
 
 /// Cost of each root to a GPU while it was busy.
@@ -79,16 +79,16 @@ fn root(blame: &Blame<'_>, held: &Held) -> Option<(ThreadId, CallId, Root)> {
     let of = |op: OpId| blame.facts.outermost(trace.ops.call[op.index()]).some();
     let call = of(held.op)?;
     let is_in_default = |op: &OpId| is_default(trace, trace.ops.stream[op.index()]);
-    let order = if held.cause == Cause::Dependency {
-        blame.facts.orders(call)
-    } else if held.cause == Cause::DefaultStream && !is_in_default(&held.op) {
-        held.behind.some().filter(is_in_default).and_then(of)
-    } else {
-        None
-    };
+    let in_default = [held.op, held.behind].into_iter().filter(|_| held.cause == Cause::DefaultStream);
+    let in_default = in_default.filter(|op| op.is_some()).find(is_in_default);
+    let order =
+        if held.cause == Cause::Dependency { blame.facts.orders(call) } else { in_default.and_then(of) };
     let (thread, ordered) = (blame.facts.thread(call), order.unwrap_or(call));
-    let process = trace.process_of_thread(thread);
-    let culprit = Culprit::Call(process, trace.calls.name[ordered.index()], blame.facts.own_stack(ordered));
+    let (process, stack) = (trace.process_of_thread(thread), blame.facts.own_stack(ordered));
+    // Without a stack, what runs in the default stream tells most.
+    let name = in_default.filter(|_| stack.is_none()).map(|op| trace.ops.name[op.index()]);
+    let name = name.filter(|name| *name != Sym::EMPTY).unwrap_or(trace.calls.name[ordered.index()]);
+    let culprit = Culprit::Call(process, name, stack);
     let root = Root::new(held.cause, culprit).selected(blame.facts.is_chosen_operation(held.op, call));
     Some((thread, ordered, root))
 }

@@ -97,10 +97,11 @@ impl Outside {
     pub fn new(facts: &Facts<'_>, activity: &Activity<'_>, spans: &[(Ns, Ns)]) -> Outside {
         let rows = index::states_by_thread(facts.trace);
         let mut known = index::marked_by_thread(facts.trace);
-        for (known, rows) in known.iter_mut().zip(&rows).filter(|(_, rows)| !rows.is_empty()) {
-            *known = Times::of(rows.iter().map(|row| (row.start, row.end)));
+        let is_scheduled: Vec<bool> = rows.iter().map(|rows| is_scheduled(rows)).collect();
+        for ((known, rows), is_scheduled) in known.iter_mut().zip(&rows).zip(&is_scheduled) {
+            let marked = known.intervals().iter().copied().filter(|_| !is_scheduled);
+            *known = Times::of(rows.iter().map(|row| (row.start, row.end)).chain(marked));
         }
-        let has_rows: Vec<bool> = rows.iter().map(|rows| !rows.is_empty()).collect();
         // Other tools record each switch.
         let is_counted = facts.trace.meta.source == Source::HOLDUP.id;
         let filled = facts.trace.threads.ids().zip(rows).map(|(thread, rows)| {
@@ -112,7 +113,7 @@ impl Outside {
         let (pauses, crowded) = filled.unzip();
         let mut outside = Outside { pauses, known, crowded };
         let users = index::user_ranges_by_thread(facts.trace);
-        for thread in facts.trace.threads.ids().filter(|thread| !has_rows[thread.index()]) {
+        for thread in facts.trace.threads.ids().filter(|thread| !is_scheduled[thread.index()]) {
             outside.set_marked(thread, &users[thread.index()]);
         }
         outside
@@ -193,6 +194,11 @@ impl Outside {
             None => Shares { running: known, unknown: segment.length() - known, ..Shares::default() },
         }
     }
+}
+
+/// Whether a thread's rows are the scheduler's. Others are of calls in which it slept alone, and say nothing of the time between these.
+fn is_scheduled(rows: &[State]) -> bool {
+    rows.iter().any(|row| matches!(row.state, ThreadState::Running | ThreadState::Runnable))
 }
 
 /// The scheduler's intervals between moments at which its numbers are exact: when the thread was seen blocked.

@@ -44,7 +44,9 @@ pub(super) fn settle_short(rows: Vec<Row>, trace: &Trace, sites: &Sites) -> Vec<
 }
 
 fn settle_beside(weight: u64, mut rows: Vec<Row>, trace: &Trace, sites: &Sites) -> Vec<Row> {
-    reweigh(&mut rows);
+    if sites.sees_sleep() {
+        reweigh(&mut rows);
+    }
     for row in &mut rows {
         if let Culprit::Site(site) = row.root.culprit {
             add_scaled(&mut row.seen, weight, &sites.row(site).seen[usize::from(is_asleep(row.root.cause))]);

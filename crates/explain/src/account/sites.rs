@@ -12,7 +12,7 @@ use crate::facts::Facts;
 use crate::facts::marks::Mark;
 use crate::facts::places::{built_in, marked};
 use crate::facts::weights::{Depth, SAMPLE, weights};
-use crate::rules::kernel_build::{LEAST, OFTEN, may_build};
+use crate::rules::kernel_build::{LEAST, OFTEN, loads_code, may_build};
 use crate::{Cause, Place};
 use rustc_hash::{FxHashMap, FxHashSet};
 use std::collections::BTreeMap;
@@ -46,6 +46,9 @@ type Spots = Vec<(SpotId, u64)>;
 /// The weight of the fewest samples that divide a time: of eight, each is an eighth.
 pub(super) const ENOUGH: u64 = 8 * SAMPLE;
 
+/// One in so many samples before a call that loads code lies in a compiler where all of that time is for the kernel: a choice.
+const BUILT: u64 = 8;
+
 /// Where a thread was at a moment.
 #[derive(Clone, Copy)]
 pub(super) struct SpotSample {
@@ -70,6 +73,8 @@ pub(super) struct Sites {
     spots: FxHashMap<StackId, SpotId>,
     /// The stacks of the calls that loaded what was built, with the places of the builds.
     loads: Vec<(SpotId, StackId)>,
+    /// Whether there are samples of threads asleep: some profilers take none.
+    sees_sleep: bool,
 }
 
 /// Thread, calls and place that pauses of one site have in common.
@@ -134,9 +139,11 @@ impl Sites {
             }
         }
         building.weigh(within, &mut samples);
+        building.see_builders();
         building.lend();
-        building.name_by_system_calls(&pauses, outside, &mut of);
+        building.name_by_system_calls(&pauses, outside, &mut of, Most::OneCall);
         building.mark(&pauses, outside, &mut of);
+        building.name_by_system_calls(&pauses, outside, &mut of, Most::OnePlace);
         let Building { mut naming, mut sites, .. } = building;
         for (thread, at, _) in pauses.iter().copied() {
             let site = &mut sites[of[thread.index()][at] as usize];
@@ -155,7 +162,13 @@ impl Sites {
             }
         }
         let spots = spots_of_stacks(&mut naming);
-        Sites { places: naming.places, sites, of, samples, spots, loads }
+        let sees_sleep = samples.iter().flatten().any(|seen| seen.asleep);
+        Sites { places: naming.places, sites, of, samples, spots, loads, sees_sleep }
+    }
+
+    /// Whether samples tell how long threads slept.
+    pub fn sees_sleep(&self) -> bool {
+        self.sees_sleep
     }
 
     /// The site of a segment outside calls.
@@ -365,6 +378,15 @@ struct Within {
     sample: usize,
 }
 
+/// The part of a pause that must be half of it to tell its place.
+#[derive(Clone, Copy)]
+enum Most {
+    /// One system call.
+    OneCall,
+    /// System calls of one stack, together.
+    OnePlace,
+}
+
 struct Building<'a> {
     trace: &'a Trace,
     naming: Naming<'a>,
@@ -397,8 +419,15 @@ impl Building<'_> {
         })
     }
 
-    /// The stacks of system calls tell the places of pauses that they take most of, where neither samples nor the stacks of CUDA's calls do.
-    fn name_by_system_calls(&mut self, pauses: &[Around], outside: &Outside, of: &mut [Vec<SiteId>]) {
+    /// The stacks of system calls tell the places of pauses of which `most` is in them, where neither samples nor the stacks of CUDA's calls
+    /// do.
+    fn name_by_system_calls(
+        &mut self,
+        pauses: &[Around],
+        outside: &Outside,
+        of: &mut [Vec<SiteId>],
+        most: Most,
+    ) {
         let by_thread = system_calls(self.trace);
         let calls = &self.trace.calls;
         for (thread, at, around) in
@@ -414,9 +443,17 @@ impl Building<'_> {
             };
             let from = own.partition_point(|call| calls.end[call.index()] <= pause.start);
             let during = own[from..].iter().copied().take_while(|call| calls.start[call.index()] < pause.end);
-            let longest = during.max_by_key(|call| within(*call));
-            let longest = longest.filter(|call| within(*call) >= (pause.end - pause.start) / 2);
-            let spot = longest.and_then(|call| self.naming.of_stack(calls.stack[call.index()]));
+            let mut times = FxHashMap::<StackId, Ns>::default();
+            for call in during {
+                let ns = times.entry(calls.stack[call.index()]).or_default();
+                *ns = match most {
+                    Most::OneCall => within(call).max(*ns),
+                    Most::OnePlace => within(call) + *ns,
+                };
+            }
+            let most = times.into_iter().max_by_key(|(stack, ns)| (*ns, *stack));
+            let most = most.filter(|(_, ns)| *ns >= (pause.end - pause.start) / 2);
+            let spot = most.and_then(|(stack, _)| self.naming.of_stack(stack));
             if let Some(spot) = spot {
                 of[thread.index()][at] = self.between(thread, around, Some(spot));
             }
@@ -460,6 +497,24 @@ impl Building<'_> {
                     let of_site = &mut self.sites[within.site as usize].seen;
                     add_to(&mut of_site[usize::from(seen.asleep)], spot, weight);
                 }
+            }
+        }
+    }
+
+    /// Where samples before a call that loads code lie in a compiler, its caller's work there is for the same kernel: an interpreter
+    /// translates what the compiler is given.
+    fn see_builders(&mut self) {
+        let places = &self.naming.places;
+        for site in self.sites.iter_mut().filter(|site| site.builder.is_none()) {
+            if loads_code(self.trace.text(site.next)) {
+                let [awake, _] = &site.seen;
+                let all: u64 = awake.iter().map(|(_, weight)| weight).sum();
+                let mark = |spot: SpotId| {
+                    places[spot as usize].mark.filter(|mark| mark.cause() == Cause::KernelBuild)
+                };
+                let built = awake.iter().filter_map(|(spot, weight)| Some((mark(*spot)?, *weight)));
+                let most = built.max_by_key(|(_, weight)| *weight);
+                site.builder = most.filter(|(_, weight)| weight * BUILT >= all).map(|(mark, _)| mark);
             }
         }
     }

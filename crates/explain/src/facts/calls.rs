@@ -2,6 +2,7 @@
 
 use super::Facts;
 use crate::facts::stretch::Stretch;
+use rustc_hash::FxHashSet;
 use trace::{CallId, Ns, OpId, ProcessId, RangeId, RangeKind, Sym, ThreadId};
 use waits::Class;
 
@@ -64,17 +65,22 @@ impl Facts<'_> {
         own[..at].last().copied()
     }
 
+    /// The functions of the trace by which work of a stream waits for an event or a host function.
+    pub(super) fn order_names(&self) -> &FxHashSet<Sym> {
+        self.habits.orders.get_or_init(|| {
+            let all = self.trace.strings.iter();
+            let orders = ["StreamWaitEvent", "LaunchHostFunc", "StreamAddCallback"];
+            let is_one = |text: &str| orders.iter().any(|name| text.contains(name));
+            all.filter(|(_, text)| is_one(text)).map(|(name, _)| name).collect()
+        })
+    }
+
     /// The last call of its thread before a call that made its stream, or an unknown one, wait for an event or a host function, if it is
     /// among the last [`ORDERED`].
     pub fn orders(&self, call: CallId) -> Option<CallId> {
         let own = &self.calls_by_thread()[self.thread(call).index()];
         let at = own.partition_point(|other| self.start(*other) < self.start(call));
-        let names = self.habits.orders.get_or_init(|| {
-            let all = self.trace.strings.iter();
-            let orders = ["StreamWaitEvent", "LaunchHostFunc", "StreamAddCallback"];
-            let is_one = |text: &str| orders.iter().any(|name| text.contains(name));
-            all.filter(|(_, text)| is_one(text)).map(|(name, _)| name).collect()
-        });
+        let names = self.order_names();
         if names.is_empty() {
             return None;
         }

@@ -127,6 +127,7 @@ pub(super) struct Habits {
     pub samples_stacks: OnceLock<bool>,
     /// The names of functions that make a stream wait for an event.
     pub orders: OnceLock<FxHashSet<Sym>>,
+    pub turns: OnceLock<bool>,
     /// The samples of each thread by time, ns, and whether each lies in the driver's own compiler.
     pub compiles: OnceLock<Vec<Vec<(Ns, bool)>>>,
     /// The function that copies in pieces.

@@ -73,6 +73,8 @@ const KINDS: &[Kind] = {
         kind(KernelBuild, "NVRTC", "libnvrtc", &[]),
         kind(KernelBuild, "nvJitLink", "libnvJitLink", &[]),
         kind(KernelBuild, "ptxas", "libnvptxcompiler", &[]),
+        kind(KernelBuild, "NVVM", "libnvvm", &[]),
+        kind(KernelBuild, "LLVM", "libllvmlite", &[]),
         kind(
             GarbageCollection,
             "Python's collector",
@@ -119,6 +121,7 @@ const KINDS: &[Kind] = {
         kind(Feeding, "cupy.asarray", "cupy/_creation/from_data.py", &[]),
         kind(CollectiveWait, "MPI", "", MPI),
         kind(CollectiveWait, "gloo", "", &["gloo::"]),
+        kind(NoDemand, "Triton's Python backend", "", &["triton::backend::python::"]),
         kind(NoDemand, "vLLM's queue", "shm_broadcast.py", &["acquire_read", "dequeue"]),
         kind(NoDemand, "", "selectors.py", &["select"]),
         kind(Lock, "OpenMP", "libgomp.so", &[]),
@@ -183,8 +186,9 @@ const WRITERS: &[&str] = &[
 const LOADER: &[&str] = &["__next__", "_next_data", "_get_data", "_try_get_data", "_try_put_index"];
 
 /// Ranges with which libraries mark known work: how their names start and end, and the cause and the title of a row of [`KINDS`].
-/// PyTorch marks its data loader and each phase of a compilation, XLA those of its compiler (in the domain TSL).
-const RANGES: [(&str, &str, Cause, &str); 12] = [
+/// PyTorch marks its data loader, Python's collector and each phase of a compilation, XLA those of its compiler (in the domain TSL).
+const RANGES: [(&str, &str, Cause, &str); 13] = [
+    ("Python GC", "", Cause::GarbageCollection, "Python's collector"),
     ("IteratorGetNext", "", Cause::DataLoading, "tf.data"),
     ("Iterator::", "", Cause::DataLoading, "tf.data"),
     ("gloo:", "", Cause::CollectiveWait, "gloo"),

@@ -22,6 +22,7 @@ pub(crate) mod stretch;
 #[cfg(test)]
 mod tests;
 mod tracer;
+pub(crate) mod turns;
 pub(crate) mod weights;
 
 pub(crate) use copied::{CopyFacts, RATED_BYTES, rate};

@@ -28,7 +28,9 @@ const ONCE: Ns = 8;
 pub(crate) fn phase(cause: Cause, ns: Ns, longest: impl IntoIterator<Item = Ns>) -> Phase {
     let (most, all) =
         longest.into_iter().fold((0, 0), |(most, all): (Ns, Ns), ns| (most.max(ns), all.saturating_add(ns)));
-    let once = cause == Cause::FirstUse || all / ONCE >= ns / 10 && most >= ns / 2;
+    // A collector runs wherever the program happens to be, so that few of its runs are at one place.
+    let is_few = all / ONCE >= ns / 10 && most >= ns / 2 && (cause != Cause::GarbageCollection || most == ns);
+    let once = cause == Cause::FirstUse || is_few;
     if once { Phase::Once } else { Phase::Recurring }
 }
 

@@ -92,8 +92,10 @@ pub(crate) fn findings(facts: &Facts<'_>, groups: Groups, costs: &Costs) -> Foun
     Found { findings, unselected: roots.unselected(), losses, links }
 }
 
-/// The smallest part of the GPUs' time that allocations again and again cost where no graph can be captured: a choice.
+/// The smallest part of the GPUs' time that allocations again and again cost where no graph can be captured, and the least part of what
+/// launches cost: where that is far more, fewer of them are the remedy all the same. Choices.
 const ALLOCATED: f64 = 0.01;
+const ALLOCATED_OF_LAUNCHES: f64 = 1.0 / 3.0;
 
 /// Offers no graph to a process that allocates and frees again and again: a graph needs addresses that stay.
 fn withhold_graphs(findings: &mut [Finding]) {
@@ -104,7 +106,8 @@ fn withhold_graphs(findings: &mut [Finding]) {
         *shares.entry(finding.waiter.pid).or_default() += finding.cost_share;
     }
     for finding in findings {
-        if shares.get(&finding.waiter.pid).is_some_and(|share| *share >= ALLOCATED) {
+        let least = ALLOCATED.max(finding.cost_share * ALLOCATED_OF_LAUNCHES);
+        if shares.get(&finding.waiter.pid).is_some_and(|share| *share >= least) {
             finding.fixes.retain(|fix| *fix != GRAPH);
         }
     }

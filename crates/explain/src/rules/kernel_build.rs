@@ -57,9 +57,13 @@ pub(crate) const LEAST: Ns = 1_000_000;
 
 /// Whether a kernel may be built in a pause of this length before a call of this name: one that loads code.
 pub fn may_build(pause_ns: Ns, next: &str) -> bool {
-    let next =
-        next.strip_prefix("cuda").or_else(|| next.strip_prefix("cu")).or_else(|| next.strip_prefix("hip"));
-    let loads =
-        |name: &str| ["ModuleLoad", "LibraryLoad", "LinkAdd"].iter().any(|load| name.starts_with(load));
-    pause_ns >= LEAST && next.is_some_and(loads)
+    pause_ns >= LEAST && loads_code(next)
+}
+
+/// Whether a call of this name loads code, or begins to link it.
+pub(crate) fn loads_code(call: &str) -> bool {
+    let call =
+        call.strip_prefix("cuda").or_else(|| call.strip_prefix("cu")).or_else(|| call.strip_prefix("hip"));
+    let loads = ["ModuleLoad", "LibraryLoad", "LinkAdd", "LinkCreate"];
+    call.is_some_and(|name| loads.iter().any(|load| name.starts_with(load)))
 }

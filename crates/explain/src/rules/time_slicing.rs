@@ -25,7 +25,8 @@ pub(super) static ABOUT: About = About {
     fixes: &[MPS],
     state: State::Account {
         because: &[
-            "kernels of two contexts started in turns, with the time of a switch between them, or took longer while another process's ran",
+            "kernels of two contexts started in turns, with the time of a switch between them, or took longer while another process's ran; or \
+             kernels that had been asked for waited, and nothing in the trace is what they waited for",
         ],
         why: "without MPS a GPU runs the kernels of one process at a time, and processes take turns",
     },

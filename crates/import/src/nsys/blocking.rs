@@ -64,6 +64,7 @@ pub(super) fn awaited(function: &str) -> Option<WaitTarget> {
         "write" => Some(WaitTarget::Data("write")),
         "fwrite" | "fputs" | "fflush" => Some(WaitTarget::Data("write(file)")),
         "open" | "fopen" | "openat" => Some(WaitTarget::Data("openat")),
+        "close" | "fclose" => Some(WaitTarget::Data("close")),
         "writev" | "pwritev" => Some(WaitTarget::Data("writev")),
         "pwrite" => Some(WaitTarget::Data("pwrite64")),
         "recv" | "recvfrom" | "recv_chk" | "recvfrom_chk" => Some(WaitTarget::Data("recvfrom")),

@@ -8,6 +8,7 @@ mod blocking;
 mod calls;
 mod describe;
 mod events;
+mod files;
 mod host;
 mod kinds;
 mod machine;
@@ -19,6 +20,7 @@ mod stacks;
 #[cfg(test)]
 mod tests;
 mod threads;
+mod wakers;
 
 use crate::Problem;
 use crate::importer::{self, Fit, Form, Importer, Input, Seen};

@@ -2,7 +2,9 @@
 //! operating system's runtime library.
 
 use super::blocking::{WaitTarget, awaited};
+use super::files;
 use super::reader::{Nsys, TIMES, thread};
+use super::wakers;
 use crate::Problem;
 use crate::sqlite::{Builder, Fault, Value};
 use rustc_hash::FxHashMap;
@@ -20,6 +22,9 @@ const A_WAIT: Ns = 20_000;
 /// The note on time off a processor.
 const OFF: &str = "Nsight Systems does not tell a blocked thread from one that waits for a processor: its time off a \
                    processor counts as blocked.";
+
+/// The note on inferred releasers.
+const WOKEN: &str = "Nsight Systems does not say which thread ends another one's wait: the one that posts then, or the only one that is awake.";
 
 /// A thread starts or stops running.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -44,6 +49,8 @@ struct Waiting {
     start: Ns,
     end: Ns,
     awaited: WaitTarget,
+    /// The system call in which it is blocked.
+    system_call: &'static str,
 }
 
 impl Nsys<'_> {
@@ -59,6 +66,9 @@ impl Nsys<'_> {
         let waiting = waiting(trace);
         add_waits(trace, &waiting);
         add_states(trace, switches, &waiting);
+        if wakers::name(trace) > 0 {
+            trace.meta.notes.push(WOKEN.to_owned());
+        }
         Ok(())
     }
 
@@ -132,7 +142,14 @@ fn waiting(trace: &Trace) -> FxHashMap<ThreadId, Vec<Waiting>> {
         let at = call.index();
         if let Some(awaited) = known[calls.name[at].index()] {
             let (start, end) = (calls.start[at], calls.end[at]);
-            waiting.entry(calls.thread[at]).or_default().push(Waiting { call, start, end, awaited });
+            let system_call = awaited.system_call();
+            waiting.entry(calls.thread[at]).or_default().push(Waiting {
+                call,
+                start,
+                end,
+                awaited,
+                system_call,
+            });
         }
     }
     for of_thread in waiting.values_mut() {
@@ -143,6 +160,10 @@ fn waiting(trace: &Trace) -> FxHashMap<ThreadId, Vec<Waiting>> {
             over = over.max(waiting.end);
             outermost
         });
+        let on_files = files::system_calls(trace, of_thread.iter().map(|waiting| waiting.call));
+        for (waiting, on_file) in of_thread.iter_mut().zip(on_files) {
+            waiting.system_call = on_file.unwrap_or(waiting.system_call);
+        }
     }
     waiting
 }
@@ -158,7 +179,7 @@ fn add_waits(trace: &mut Trace, waiting: &FxHashMap<ThreadId, Vec<Waiting>>) {
     let within = Within::of(in_calls.chain(in_waits).collect());
     let mut found: Vec<Wait> = Vec::new();
     for (&thread, all) in waiting {
-        for &Waiting { call, start, end, awaited } in all {
+        for &Waiting { call, start, end, awaited, .. } in all {
             let WaitTarget::Lock(kind, mode) = awaited else { continue };
             if end - start < A_WAIT || within.holds(thread, start) {
                 continue;
@@ -171,7 +192,8 @@ fn add_waits(trace: &mut Trace, waiting: &FxHashMap<ThreadId, Vec<Waiting>>) {
     found.into_iter().for_each(|wait| _ = trace.waits.push(wait));
 }
 
-/// Makes states of the scheduler's events. A thread without them has those of its calls that do nothing but wait.
+/// Makes states of the scheduler's events. A thread without them has those of its calls that wait, for data too: it copies these besides,
+/// but does nothing else. `ioctl` is not among them: it is the driver's, within CUDA's calls.
 fn add_states(trace: &mut Trace, switches: Vec<Switch>, waiting: &FxHashMap<ThreadId, Vec<Waiting>>) {
     let mut names = FxHashMap::<&'static str, Sym>::default();
     let (mut scheduled, mut unpaired, mut unknown) = (vec![false; trace.threads.len()], 0, false);
@@ -201,11 +223,11 @@ fn add_states(trace: &mut Trace, switches: Vec<Switch>, waiting: &FxHashMap<Thre
     }
     let mut blocked = Vec::new();
     for (&thread, all) in waiting.iter().filter(|(thread, _)| !scheduled[**thread]) {
-        for Waiting { start, end, awaited, .. } in all {
-            if matches!(awaited, WaitTarget::Data(_)) || end - start < A_WAIT {
+        for Waiting { start, end, awaited, system_call, .. } in all {
+            if *awaited == WaitTarget::Data("ioctl") || end - start < A_WAIT {
                 continue;
             }
-            let call = name(awaited.system_call(), trace, &mut names);
+            let call = name(system_call, trace, &mut names);
             let state = ThreadState::Blocked;
             blocked.push(State { start: *start, end: *end, thread, state, call, ..State::default() });
         }
@@ -227,7 +249,7 @@ fn off(
     }
     let begun = waiting.partition_point(|waiting| waiting.start <= row.start);
     let around = waiting[..begun].last().filter(|waiting| waiting.end >= row.end);
-    let call = around.map_or(Sym::EMPTY, |waiting| name(waiting.awaited.system_call(), trace, names));
+    let call = around.map_or(Sym::EMPTY, |waiting| name(waiting.system_call, trace, names));
     let state = match stop {
         Stop::Known(ThreadState::Unknown) if around.is_some() => ThreadState::Blocked,
         Stop::Known(state) => state,

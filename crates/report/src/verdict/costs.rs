@@ -96,6 +96,10 @@ pub(super) fn costs(explanation: &Explanation) -> Vec<Cost> {
     if named.is_empty() {
         let one = busy_with(explanation, least).or_else(|| in_one_stream(explanation));
         named.extend(one.or_else(|| copying(explanation)));
+    } else {
+        let idle = |gpu: &GpuAccount| 1.0 - gpu.busy_ns as f64 / gpu.working_ns().max(1) as f64;
+        let idle = explanation.accounts.gpus.iter().map(idle);
+        named.extend(copying(explanation).filter(|copies| are_most(copies, &named, idle)));
     }
     let of_all: f64 = once.iter().map(|finding| finding.cost_share).sum();
     named.extend(small_kernels(explanation, named.iter().map(|cause| cause.share).sum::<f64>() + of_all));
@@ -224,6 +228,18 @@ fn copying(explanation: &Explanation) -> Option<Named> {
         // No finding has it, and the cause is never printed: the GPU is busy.
         ..Named::plain(Cause::GpuFull, copying(&gpu), what.to_owned())
     })
+}
+
+/// Copies are named beside findings if they take so many times as much as the GPU's idle time, and as each finding with what it exposes:
+/// a choice.
+const TIMES: f64 = 2.0;
+
+/// Whether copies take far more time than anything else costs, none of which is said of copies. `idle` is the part of each GPU's time.
+fn are_most(copies: &Named, others: &[Named], idle: impl Iterator<Item = f64>) -> bool {
+    let is_of_copies =
+        |one: &Named| [&one.call, &one.at, &one.behind].iter().any(|text| text.contains("emcpy"));
+    let mut costs = others.iter().map(Named::worth).chain(idle);
+    !others.iter().any(is_of_copies) && costs.all(|cost| cost * TIMES <= copies.share)
 }
 
 /// `97 % of thread main's time: calls wait for the GPU without being asked to (run.py:3; device-scalar); the GPU loses nothing by it.`
@@ -416,6 +432,20 @@ mod tests {
         let mended = |cost: f64| order(&[(Cause::NotRecorded, cost, 0.0), (Allocation, 0.1, 0.0)]);
         assert_eq!(mended(0.29), [Allocation, Cause::NotRecorded], "somebody can act on it");
         assert_eq!(mended(0.31), [Cause::NotRecorded, Allocation], "it is little beside what is unknown");
+    }
+
+    #[test]
+    fn copies_are_named_beside_far_smaller_costs() {
+        let named = |at: &str, share: f64| {
+            let plain = Named::plain(Cause::ExplicitSync, share, String::new());
+            [Named { at: at.to_owned(), ..plain }]
+        };
+        let copies = Named::plain(Cause::GpuFull, 0.4, String::new());
+        let are_most = |others: &[Named], idle: f64| are_most(&copies, others, std::iter::once(idle));
+        assert!(are_most(&named("cuStreamSynchronize", 0.19), 0.1));
+        assert!(!are_most(&named("cuStreamSynchronize", 0.21), 0.1), "that is worth mending, too");
+        assert!(!are_most(&named("cuStreamSynchronize", 0.1), 0.3), "the GPU is not busy");
+        assert!(!are_most(&named("cudaMemcpyAsync", 0.1), 0.1), "that is said of copies");
     }
 
     #[test]

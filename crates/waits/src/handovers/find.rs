@@ -7,7 +7,7 @@ use super::signal::{Signal, SignalKind};
 use super::turns::turns;
 use crate::calls::CallOrder;
 use rustc_hash::{FxHashMap, FxHashSet};
-use trace::{LockKind, Ns, ThreadId, Trace, WaitId};
+use trace::{Api, LockKind, Ns, ThreadId, Trace, WaitId};
 
 /// Waits of threads for other threads.
 pub struct Signals {
@@ -59,13 +59,19 @@ fn before_waits(trace: &Trace, signals: &mut [Signal]) {
     }
 }
 
+/// Whether a wait is in no call of CUDA's: in none, or in one of the system's library that does nothing but wait.
+fn is_by_itself(trace: &Trace, wait: WaitId) -> bool {
+    let call = trace.waits.call[wait.index()].some();
+    call.is_none_or(|call| trace.calls.api[call.index()] == Api::Os)
+}
+
 fn of_wait(trace: &Trace, order: &CallOrder<'_>, wait: WaitId) -> Option<Signal> {
     let (waits, at) = (&trace.waits, wait.index());
     let (waiter, by) = (waits.thread[at].some()?, waits.releaser[at].some()?);
     let (start, end) = (waits.start[at], waits.end[at]);
     let same_process = trace.process_of_thread(waiter) == trace.process_of_thread(by);
     // The locks of CUDA within calls are the model's.
-    let outside = waits.call[at].is_none() && order.call_at(waiter, start).is_none();
+    let outside = is_by_itself(trace, wait) && order.call_at(waiter, start).is_none();
     let moment = within_no_call(trace, order, by, (end - waits.handoff[at]).max(start));
     let kind = SignalKind::Wait;
     (outside && same_process && waiter != by).then_some(Signal {
@@ -94,7 +100,7 @@ fn given_up(trace: &Trace, order: &CallOrder<'_>, signals: &[Signal]) -> Vec<(Wa
         let at = wait.index();
         let (thread, start) = (waits.thread[at].some()?, waits.start[at]);
         let can_be = matches!(waits.kind[at], LockKind::Condition | LockKind::Semaphore);
-        let outside = waits.call[at].is_none() && order.call_at(thread, start).is_none();
+        let outside = is_by_itself(trace, wait) && order.call_at(thread, start).is_none();
         let of = met.get(&(thread, waits.kind[at], waits.lock[at]))?;
         let (_, signal) = of.get(of.partition_point(|(met, _)| *met < waits.end[at]))?;
         (can_be && outside && waits.releaser[at].is_none()).then_some((wait, *signal))

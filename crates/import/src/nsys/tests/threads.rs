@@ -62,7 +62,7 @@ fn a_thread_runs_from_one_switch_to_the_next() {
 }
 
 #[test]
-fn without_the_scheduler_calls_that_only_wait_are_states() {
+fn without_the_scheduler_calls_that_wait_are_states() {
     let t = tid(10, 11);
     let trace = read(&format!(
         "{STRINGS}{MORE}{OSRT}
@@ -75,6 +75,7 @@ fn without_the_scheduler_calls_that_only_wait_are_states() {
         .collect();
     let expected = [
         (0, 90_000, 0, ThreadState::Blocked, "poll"),
+        (100_000, 190_000, 0, ThreadState::Blocked, "read(file)"),
         (300_000, 320_000, 0, ThreadState::Blocked, "clock_nanosleep"),
         (400_000, 500_000, 0, ThreadState::Blocked, "futex"),
     ];
@@ -199,4 +200,74 @@ fn without_other_events_every_process_counts() {
         t = tid(90, 91)
     ));
     assert_eq!((trace.states.len(), trace.states.running[0]), (1, 5));
+}
+
+#[test]
+fn without_the_scheduler_a_thread_sleeps_in_calls_for_data() {
+    let (t, names) =
+        (tid(10, 11), "(40, 'open64'), (41, 'write'), (42, 'close'), (43, 'ioctl'), (44, 'pwrite64')");
+    let trace = read(&format!(
+        "{STRINGS}{MORE}{OSRT} INSERT INTO StringIds VALUES {names};
+        INSERT INTO OSRT_API VALUES (0, 90000, {t}, 41, 0), (100000, 100500, {t}, 40, 0), (101000, 190000, {t}, 41, 0),
+            (200000, 290000, {t}, 42, 0), (300000, 390000, {t}, 41, 0), (400000, 490000, {t}, 43, 0),
+            (500000, 590000, {t}, 40, 0), (600000, 690000, {t}, 22, 0), (700000, 790000, {t}, 42, 0);"
+    ));
+    let rows: Vec<_> = states(&trace).into_iter().map(|row| (row.start, trace.text(row.call))).collect();
+    let expected = [
+        (0, "write"),
+        (101_000, "write(file)"),
+        // What was written goes to the disk.
+        (200_000, "write(file)"),
+        (300_000, "write"),
+        (500_000, "openat"),
+        (600_000, "read(file)"),
+        (700_000, "close"),
+    ];
+    assert_eq!(rows, expected, "ioctl is the driver's");
+}
+
+#[test]
+fn a_call_within_a_function_that_writes_files_is_on_one() {
+    let t = tid(10, 11);
+    let trace = read(&format!(
+        "{STRINGS}{MORE}{OSRT} INSERT INTO StringIds VALUES (41, 'write'), (50, '_io_FileIO_write'), (51, 'sock_send');
+        CREATE TABLE OSRT_CALLCHAINS(id, symbol, module, kernelMode, thumbCode, unresolved, specialEntry, originalIP, stackDepth);
+        INSERT INTO OSRT_CALLCHAINS VALUES (1, 41, 41, NULL, NULL, NULL, NULL, 0, 0), (1, 50, 41, NULL, NULL, NULL, NULL, 0, 1),
+            (2, 41, 41, NULL, NULL, NULL, NULL, 0, 0), (2, 51, 41, NULL, NULL, NULL, NULL, 0, 1);
+        INSERT INTO OSRT_API VALUES (0, 90000, {t}, 41, 1), (100000, 190000, {t}, 41, 2);"
+    ));
+    let rows: Vec<_> = states(&trace).into_iter().map(|row| trace.text(row.call)).collect();
+    assert_eq!(rows, ["write(file)", "write"]);
+}
+
+/// The releaser of the first thread's wait for a condition, from 0.1 to 1 ms, beside other threads' calls.
+fn releaser(calls: &str) -> i64 {
+    let trace = read(&format!(
+        "{STRINGS}{MORE}{OSRT} INSERT INTO StringIds VALUES (40, 'pthread_cond_wait'), (41, 'pthread_cond_signal');
+        INSERT INTO OSRT_API VALUES (100000, 1000000, {}, 40, 0), {calls};",
+        tid(10, 11)
+    ));
+    let first = waits(&trace).into_iter().find(|wait| of(&trace, wait.thread) == 11);
+    first.map_or(0, |wait| of(&trace, wait.releaser))
+}
+
+#[test]
+fn who_posts_ends_a_wait() {
+    let (b, c) = (tid(10, 12), tid(10, 13));
+    let both = format!("(990000, 995000, {b}, 41, 0), (0, 1000, {c}, 22, 0), (2000000, 2001000, {c}, 22, 0)");
+    assert_eq!(releaser(&both), 12, "the other one was awake as well, and posted nothing");
+    let two = format!("(990000, 995000, {b}, 41, 0), (985000, 990000, {c}, 41, 0)");
+    assert_eq!(releaser(&two), 0, "either may have ended it");
+}
+
+#[test]
+fn the_only_thread_that_is_awake_ends_a_wait() {
+    let (b, c, other) = (tid(10, 12), tid(10, 13), tid(20, 21));
+    let awake = |thread: i64| format!("(0, 1000, {thread}, 22, 0), (2000000, 2001000, {thread}, 22, 0)");
+    let asleep = format!("(0, 3000000, {c}, 23, 0)");
+    assert_eq!(releaser(&format!("{}, {asleep}", awake(b))), 12);
+    assert_eq!(releaser(&format!("{}, {}", awake(b), awake(c))), 0, "two are awake");
+    assert_eq!(releaser(&format!("{}, {asleep}", awake(other))), 0, "another process");
+    let late = format!("(0, 1000, {b}, 22, 0), (960000, 3000000, {b}, 23, 0)");
+    assert_eq!(releaser(&late), 12, "it slept only after it had woken the other one");
 }
