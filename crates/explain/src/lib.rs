@@ -62,7 +62,7 @@ pub use findings::ranks::{Unfit, compare, has_collectives, state_ranks};
 pub use overlap::{Behind, LateOps, LostOverlap, Overlap, OverlapRule, overlaps};
 pub use result::explanation::{Explanation, Unselected};
 pub use result::finding::{ChainLink, Detail, Example, Finding, Kernels, Party, Pauses, Phase, Waiter};
-pub use result::fix::{At, Fix, Form};
+pub use result::fix::{At, Effect, Fix, Form};
 pub use result::framework::Framework;
 pub use result::gains::{Gain, Gains, NoGains, ThreadGain};
 pub use result::loss::Loss;

@@ -107,6 +107,22 @@ fn changes_that_are_asked_for_are_predicted_together() {
 }
 
 #[test]
+fn a_fix_that_removes_what_findings_find_is_predicted() {
+    let shown = whatif(&["recorded-graph-churn.holdup", "--fix", "kept-object"]);
+    let shown = text(&shown.stdout);
+    assert!(
+        shown.contains("│ kept-object │") && shown.contains("kept-object: safe if nobody else"),
+        "{shown}"
+    );
+    let searched = whatif(&["recorded-graph-churn.holdup"]);
+    let searched = text(&searched.stdout);
+    let first = searched.lines().find(|line| line.contains(" % │")).expect("a prediction");
+    assert!(first.contains("│ kept-object"), "{searched}");
+    let nothing = refuses(&["recorded-d2h-stall.holdup", "--fix", "kept-object"]);
+    assert!(nothing.contains("kept-object: it would change nothing here"), "{nothing}");
+}
+
+#[test]
 fn anything_may_be_faster() {
     let output =
         whatif(&["recorded-d2h-stall.holdup", "--faster", "copies=2x", "--faster", "call:cudaMemcpy*=2x"]);

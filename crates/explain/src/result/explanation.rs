@@ -5,6 +5,7 @@ use crate::account::Steps;
 use crate::findings::failed::FailedCalls;
 use crate::overlap::Overlap;
 use crate::result::finding::Finding;
+use crate::result::fix::Fix;
 use crate::result::gains::Gains;
 use crate::result::place::Place;
 use crate::result::summary::Summary;
@@ -82,9 +83,9 @@ impl Explanation {
         self.source_lines.get(place).map(String::as_str)
     }
 
-    /// The changes that predict the findings' fixes, each once.
-    pub fn changes(&self) -> BTreeSet<&'static str> {
+    /// The predictions of the findings' fixes, each once.
+    pub fn predictions(&self) -> BTreeSet<&'static str> {
         let fixes = self.findings.iter().flat_map(|finding| &finding.fixes);
-        fixes.filter_map(|fix| fix.change).collect()
+        fixes.filter_map(Fix::prediction).collect()
     }
 }

@@ -13,15 +13,37 @@ pub struct Fix {
     pub text: &'static str,
     /// When it is safe.
     pub safety: &'static str,
-    /// The change of `holdup whatif` that predicts what it gains; `None` if no change does.
+    /// Its effect, by which its gain is predicted.
     #[serde(skip)]
-    pub change: Option<&'static str>,
+    pub effect: Effect,
     /// Which calls it changes.
     #[serde(skip)]
     pub at: At,
     /// The lines that apply it, for each framework.
     #[serde(skip)]
     pub forms: &'static [Form],
+}
+
+/// Effect of a fix on a program, by which its gain is predicted.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Effect {
+    /// The effect of a change of `holdup whatif`, by its name; of several with commas between them.
+    Change(&'static str),
+    /// Removes what the findings that offer it find.
+    Removal,
+    /// None that can be predicted.
+    Unknown,
+}
+
+impl Fix {
+    /// The name of its prediction: that of the change, or its own; `None` if there is none.
+    pub fn prediction(&self) -> Option<&'static str> {
+        match self.effect {
+            Effect::Change(change) => Some(change),
+            Effect::Removal => Some(self.id),
+            Effect::Unknown => None,
+        }
+    }
 }
 
 /// Lines that apply a fix.

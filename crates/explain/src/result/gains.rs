@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 /// Gains of the fixes of an explanation, each alone.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Gains {
-    /// The gain of each change that has anything to change, by [`Fix::change`].
+    /// The gain of each prediction that changes anything, by [`Fix::prediction`].
     pub of: BTreeMap<&'static str, Gain>,
     /// Why there are none, if they were asked for.
     pub absent: Option<NoGains>,
@@ -16,7 +16,7 @@ pub struct Gains {
 impl Gains {
     /// Gain of a fix; `None` if that is not predicted.
     pub fn of(&self, fix: &Fix) -> Option<&Gain> {
-        self.of.get(fix.change?)
+        self.of.get(fix.prediction()?)
     }
 }
 

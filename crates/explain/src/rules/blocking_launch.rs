@@ -5,14 +5,14 @@ use crate::analysis::parts::{Fact, Parts, Reason};
 use crate::facts::Facts;
 use crate::result::sentence::sentence;
 use crate::rules::about::{About, Bound, Family, Nature, State, Statement};
-use crate::{At, Cause, Confidence, Evidence, Fix};
+use crate::{At, Cause, Confidence, Effect, Evidence, Fix};
 use trace::CallId;
 
 const ASYNC_LAUNCHES: Fix = Fix {
     id: "async-launches",
     text: "unset CUDA_LAUNCH_BLOCKING; a debugger or a sanitizer may ask for the same",
     safety: "safe: the results are the same, and an error of a kernel shows at a later call",
-    change: None,
+    effect: Effect::Removal,
     at: At::Launches,
     forms: &[],
 };

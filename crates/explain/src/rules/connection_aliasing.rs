@@ -2,13 +2,13 @@
 
 use crate::rules::about::{About, Bound, Family, Nature, State};
 use crate::rules::forms::forms;
-use crate::{At, Evidence, Fix};
+use crate::{At, Effect, Evidence, Fix};
 
 const MORE_CONNECTIONS: Fix = Fix {
     id: "more-connections",
     text: "set CUDA_DEVICE_MAX_CONNECTIONS to the number of streams, at most 32, or use fewer streams",
     safety: "safe; each one more takes 15 ms when the program starts, and 8 when it ends (H100)",
-    change: Some("more-connections"),
+    effect: Effect::Change("more-connections"),
     at: At::Waiter,
     forms: forms![
         : "more-connections.sh",

@@ -4,14 +4,14 @@ use crate::analysis::grounds::Grounds;
 use crate::facts::{CopyFacts, Facts};
 use crate::rules::about::{About, Bound, Family, Nature, State, Statement};
 use crate::rules::forms::forms;
-use crate::{At, Evidence, Fix};
+use crate::{At, Effect, Evidence, Fix};
 use trace::OpId;
 
 pub(crate) const ISSUE_ORDER: Fix = Fix {
     id: "issue-order",
     text: "issue copies of one direction so that none waits behind another stream's larger one",
     safety: "safe across streams that do not depend on each other",
-    change: Some("issue-order"),
+    effect: Effect::Change("issue-order"),
     at: At::Copies,
     forms: forms![
         PyTorch: "issue-order.pytorch.py",

@@ -3,7 +3,7 @@
 use crate::Evidence;
 use crate::rules::about::{About, Bound, Family, Nature, State};
 use crate::rules::forms::forms;
-use crate::{At, Fix};
+use crate::{At, Effect, Fix};
 
 pub(super) static ABOUT: About = About {
     meaning: "the next batch of a data loader is not there yet, or is made meanwhile",
@@ -26,7 +26,7 @@ const LOADER_WORKERS: Fix = Fix {
     id: "loader-workers",
     text: "make batches ahead of time, in processes of their own: more workers, or less work for each batch",
     safety: "safe if the order of random numbers may change; each worker takes memory and a processor",
-    change: None,
+    effect: Effect::Removal,
     at: At::Waiter,
     forms: forms![PyTorch: "loader-workers.pytorch.py", Jax: "loader-workers.jax.py"],
 };

@@ -2,14 +2,14 @@
 
 use crate::rules::about::{About, Bound, Family, Nature, State};
 use crate::rules::forms::forms;
-use crate::{At, Evidence, Fix};
+use crate::{At, Effect, Evidence, Fix};
 
 const NON_BLOCKING_STREAM: Fix = Fix {
     id: "non-blocking-stream",
     text: "keep work out of the legacy default stream: name a stream (cudaMemsetAsync), make streams non-blocking, or build with \
            --default-stream per-thread",
     safety: "safe if the work of these streams needs no order, or has it by events",
-    change: Some("non-blocking-stream"),
+    effect: Effect::Change("non-blocking-stream"),
     at: At::Waiter,
     forms: forms![Cuda: "non-blocking-stream.cuda.cu"],
 };

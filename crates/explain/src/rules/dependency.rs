@@ -2,13 +2,13 @@
 
 use crate::rules::about::{About, Bound, Family, Nature, State};
 use crate::rules::forms::forms;
-use crate::{At, Evidence, Fix};
+use crate::{At, Effect, Evidence, Fix};
 
 pub(crate) const NEEDED_EVENT: Fix = Fix {
     id: "needed-event",
     text: "wait for the event of the work that is needed, recorded right after it, and for nothing issued later",
     safety: "safe if the event is recorded after the last write to what is read",
-    change: None,
+    effect: Effect::Removal,
     at: At::Waiter,
     forms: forms![
         PyTorch: "needed-event.pytorch.py",

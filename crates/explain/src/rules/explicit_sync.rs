@@ -6,7 +6,7 @@ use crate::facts::Facts;
 use crate::result::sentence::sentence;
 use crate::rules::about::{About, Bound, Family, Nature, State, Statement};
 use crate::rules::forms::forms;
-use crate::{At, Cause, Confidence, Evidence, Fix, Piece, Sentence};
+use crate::{At, Cause, Confidence, Effect, Evidence, Fix, Piece, Sentence};
 use trace::{CallId, CopyKind, MemoryKind, Ns, OpKind, StreamId};
 use waits::Class;
 
@@ -33,7 +33,7 @@ const FEWER_SYNCS: Fix = Fix {
     id: "fewer-syncs",
     text: "leave the synchronization out, wait less often, or wait for an event of what is needed",
     safety: "safe if the host reads no result before it has waited for it; work in one stream runs in order anyway",
-    change: None,
+    effect: Effect::Removal,
     at: At::Waiter,
     forms: forms![
         PyTorch: "fewer-syncs.pytorch.py",

@@ -3,7 +3,7 @@
 use crate::Evidence;
 use crate::rules::about::{About, Bound, Family, Nature, State};
 use crate::rules::forms::forms;
-use crate::{At, Fix};
+use crate::{At, Effect, Fix};
 
 pub(super) static ABOUT: About = About {
     meaning: "inputs are converted, transposed or staged on the host before they are copied to the GPU",
@@ -26,7 +26,7 @@ const DEVICE_FEED: Fix = Fix {
     id: "device-feed",
     text: "keep inputs on the GPU, or feed them a step ahead, from pinned memory and as the GPU takes them",
     safety: "safe if the GPU has memory for one more batch",
-    change: None,
+    effect: Effect::Removal,
     at: At::Waiter,
     forms: forms![
         PyTorch: "device-feed.pytorch.py",

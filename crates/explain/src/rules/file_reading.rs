@@ -3,7 +3,7 @@
 use crate::Evidence;
 use crate::rules::about::{About, Bound, Family, Nature, State};
 use crate::rules::forms::forms;
-use crate::{At, Fix};
+use crate::{At, Effect, Fix};
 
 pub(super) static ABOUT: About = About {
     meaning: "a thread opens files or reads them: inputs, weights, a table",
@@ -26,7 +26,7 @@ const READ_AHEAD: Fix = Fix {
     id: "read-ahead",
     text: "read what comes next in another thread while the GPU works, or keep in memory what is read again",
     safety: "safe if nobody writes the file meanwhile; takes host memory for what is read ahead",
-    change: None,
+    effect: Effect::Removal,
     at: At::Waiter,
     forms: forms![
         PyTorch: "read-ahead.pytorch.py",

@@ -3,7 +3,7 @@
 use crate::Evidence;
 use crate::rules::about::{About, Bound, Family, Nature, State};
 use crate::rules::forms::forms;
-use crate::{At, Fix};
+use crate::{At, Effect, Fix};
 
 pub(super) static ABOUT: About = About {
     meaning: "a thread writes files: a checkpoint, a log",
@@ -26,7 +26,7 @@ const ASYNC_SAVE: Fix = Fix {
     id: "async-save",
     text: "copy what is saved to host memory, and write it in another thread or process, or less often",
     safety: "safe if the copy is complete before the next step changes it; takes host memory for the copy",
-    change: None,
+    effect: Effect::Removal,
     at: At::Waiter,
     forms: forms![PyTorch: "async-save.pytorch.py", Jax: "async-save.jax.py"],
 };

@@ -4,13 +4,13 @@
 use crate::rules::forms;
 use crate::rules::forms::PINNED;
 use crate::rules::forms::forms;
-use crate::{At, Fix};
+use crate::{At, Effect, Fix};
 
 pub(crate) const OWN_STREAM: Fix = Fix {
     id: "own-stream",
     text: "give each thread its own stream",
     safety: "safe if the threads share no GPU data, or order it by events",
-    change: Some("own-stream"),
+    effect: Effect::Change("own-stream"),
     at: At::Waiter,
     forms: forms![
         PyTorch: "own-stream.pytorch.py",
@@ -22,7 +22,7 @@ pub(crate) const PINNED_REUSED: Fix = Fix {
     id: "pinned-reused",
     text: "copy through pinned memory that is allocated once (pinning per copy stalls every launch)",
     safety: "safe if the buffer is not reused before its copy is done",
-    change: Some("pinned-reused"),
+    effect: Effect::Change("pinned-reused"),
     at: At::Copies,
     forms: PINNED,
 };
@@ -33,7 +33,7 @@ pub(crate) const POOL_ALLOCATOR: Fix = Fix {
     text: "allocate once, or from a pool that keeps its memory: a caching allocator, or cudaMallocAsync with a release \
            threshold",
     safety: "safe if each free is ordered after the last use in its stream",
-    change: Some("pool-allocator"),
+    effect: Effect::Change("pool-allocator"),
     at: At::Allocations,
     forms: forms![
         PyTorch: "pool-allocator.pytorch.py",
@@ -45,7 +45,7 @@ pub(crate) const PINNED_KEPT: Fix = Fix {
     id: "pinned-kept",
     text: "allocate pinned memory once and keep it: pinning and unpinning take the driver's lock for milliseconds",
     safety: "safe if a buffer is not used again before its copy is done",
-    change: None,
+    effect: Effect::Removal,
     at: At::Allocations,
     forms: PINNED,
 };
@@ -54,7 +54,7 @@ pub(crate) const PARALLEL_PINNING: Fix = Fix {
     id: "parallel-pinning",
     text: "touch the pages with several threads, then pin them with cudaHostRegister; or pin less",
     safety: "safe; the threads take processors meanwhile",
-    change: None,
+    effect: Effect::Unknown,
     at: At::Allocations,
     forms: forms![Cuda: "parallel-pinning.cuda.cu"],
 };
@@ -78,7 +78,7 @@ pub(crate) const EAGER_LOADING: Fix = Fix {
     id: "eager-loading",
     text: "move first uses before the program's critical phase: warm up every kernel and library call",
     safety: "costs start-up time; CUDA_MODULE_LOADING=EAGER by itself made stalls six times longer in one case",
-    change: Some("warm-up"),
+    effect: Effect::Change("warm-up"),
     at: At::Waiter,
     forms: forms![
         PyTorch: "eager-loading.pytorch.py",
@@ -91,7 +91,7 @@ pub(crate) const GRAPH: Fix = Fix {
     id: "graph",
     text: "submit fewer, larger pieces: a CUDA graph, fused kernels, or a wait before the queue fills",
     safety: "safe if the work and its addresses repeat from one round to the next",
-    change: Some("graph"),
+    effect: Effect::Change("graph"),
     at: At::Launches,
     forms: forms::GRAPH,
 };
@@ -99,7 +99,7 @@ pub(crate) const KEPT_OBJECT: Fix = Fix {
     id: "kept-object",
     text: "make the object, handle or plan once and keep it; a graph that changes takes new parameters (cudaGraphExecUpdate)",
     safety: "safe if nobody else uses the object at the same time",
-    change: None,
+    effect: Effect::Removal,
     at: At::Waiter,
     forms: forms![Cuda: "kept-object.cuda.cu"],
 };
@@ -107,7 +107,7 @@ pub(crate) const BATCHED_COPIES: Fix = Fix {
     id: "batched-copies",
     text: "copy small pieces together: through one buffer, as rows of a matrix (cudaMemcpy2DAsync), or in a batch (cudaMemcpyBatchAsync)",
     safety: "safe if nothing reads a piece before the others are there",
-    change: None,
+    effect: Effect::Unknown,
     at: At::Launches,
     forms: forms![
         PyTorch: "batched-copies.pytorch.py",
@@ -119,7 +119,7 @@ pub(crate) const FOREACH: Fix = Fix {
     id: "foreach",
     text: "update all tensors together: an optimizer with `fused=True` or `foreach=True`",
     safety: "safe: the updates are the same up to rounding; `foreach` takes memory for one more copy of the parameters",
-    change: None,
+    effect: Effect::Unknown,
     at: At::Launches,
     forms: forms![PyTorch: "foreach.pytorch.py"],
 };

@@ -3,7 +3,7 @@
 use crate::Evidence;
 use crate::rules::about::{About, Bound, Family, Nature, State};
 use crate::rules::forms::forms;
-use crate::{At, Fix};
+use crate::{At, Effect, Fix};
 
 pub(super) static ABOUT: About = About {
     meaning: "an interpreter looks for objects that nobody uses",
@@ -23,7 +23,7 @@ const GC_FREEZE: Fix = Fix {
     id: "gc-freeze",
     text: "freeze what lives long, and collect seldom, where the GPU has work",
     safety: "safe if the program makes few circles of objects: they stay until the next collection",
-    change: None,
+    effect: Effect::Removal,
     at: At::Waiter,
     forms: forms![PyTorch CuPy Jax Python: "gc-freeze.py"],
 };

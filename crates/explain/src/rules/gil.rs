@@ -2,7 +2,7 @@
 
 use crate::rules::about::{About, Bound, Family, Nature, State};
 use crate::rules::forms::forms;
-use crate::{At, Evidence, Fix};
+use crate::{At, Effect, Evidence, Fix};
 
 pub(super) static ABOUT: About = About {
     meaning: "a thread waits for Python's global interpreter lock",
@@ -23,7 +23,7 @@ const NO_GIL: Fix = Fix {
     id: "no-gil",
     text: "run the threads as processes, under MPS if they share a GPU; or a Python without the lock (3.13t and later)",
     safety: "processes share no Python objects; without the lock every extension must support it",
-    change: Some("no-gil"),
+    effect: Effect::Change("no-gil"),
     at: At::Waiter,
     forms: forms![
         PyTorch CuPy Python: "processes.py",

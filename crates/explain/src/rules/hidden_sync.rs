@@ -7,7 +7,7 @@ use crate::result::sentence::sentence;
 use crate::rules::about::{About, Bound, Family, Nature, State, Statement};
 use crate::rules::fixes::PINNED_REUSED;
 use crate::rules::forms::forms;
-use crate::{At, Evidence, Fix, Sentence};
+use crate::{At, Effect, Evidence, Fix, Sentence};
 use trace::{CallId, MemoryKind};
 use waits::Class;
 
@@ -15,7 +15,7 @@ const DEVICE_SCALAR: Fix = Fix {
     id: "device-scalar",
     text: "keep the result on the device (device pointer mode, no .item()), or read results in batches",
     safety: "safe if no host decision needs the value before its next use on the device",
-    change: Some("device-scalar"),
+    effect: Effect::Change("device-scalar"),
     at: At::Waiter,
     forms: forms![
         PyTorch: "device-scalar.pytorch.py",

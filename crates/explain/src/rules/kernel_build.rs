@@ -4,7 +4,7 @@ use crate::Evidence;
 use crate::rules::about::{About, Bound, Family, Nature, State};
 use crate::rules::fixes::EAGER_LOADING;
 use crate::rules::forms::forms;
-use crate::{At, Fix};
+use crate::{At, Effect, Fix};
 use trace::Ns;
 
 pub(super) static ABOUT: About = About {
@@ -29,7 +29,7 @@ const FIXED_SHAPES: Fix = Fix {
     text: "let few shapes and constants occur: pad or bucket them, a static cache, arguments instead of constants, or a library that \
            builds nothing for each",
     safety: "safe if the results do not depend on the padding",
-    change: None,
+    effect: Effect::Removal,
     at: At::Waiter,
     forms: forms![
         PyTorch: "fixed-shapes.pytorch.py",
@@ -43,7 +43,7 @@ pub(crate) const NATIVE_CODE: Fix = Fix {
     id: "native-code",
     text: "compile for this GPU (nvcc -gencode arch=compute_NN,code=sm_NN), or keep the driver's cache between runs (CUDA_CACHE_PATH)",
     safety: "safe; the program grows by the code of each architecture",
-    change: None,
+    effect: Effect::Unknown,
     at: At::Waiter,
     forms: &[],
 };

@@ -1,7 +1,7 @@
 //! `no-cpu`: threads are ready and have no processor.
 
 use crate::rules::about::{About, Bound, Family, Nature, State};
-use crate::{At, Evidence, Fix};
+use crate::{At, Effect, Evidence, Fix};
 
 pub(super) static ABOUT: About = About {
     meaning: "a thread is ready to run and has no processor",
@@ -24,7 +24,7 @@ const MORE_CPUS: Fix = Fix {
     id: "more-cpus",
     text: "give the program more processors or a higher quota, or start fewer threads beside the ones that launch",
     safety: "always safe",
-    change: Some("more-cpus"),
+    effect: Effect::Change("more-cpus"),
     at: At::Waiter,
     forms: &[],
 };

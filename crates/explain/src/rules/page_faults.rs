@@ -6,14 +6,14 @@ use crate::facts::{CopyFacts, RATED_BYTES, rate};
 use crate::result::sentence::sentence;
 use crate::rules::about::{About, Bound, Family, Nature, State, Statement};
 use crate::rules::forms::PINNED;
-use crate::{At, Cause, Confidence, Evidence, Fix};
+use crate::{At, Cause, Confidence, Effect, Evidence, Fix};
 use trace::MemoryKind;
 
 const REUSED_BUFFER: Fix = Fix {
     id: "pinned-reused",
     text: "copy into one buffer that you keep, pinned at best: untouched memory faults page by page",
     safety: "safe if nobody still reads the buffer's last content",
-    change: Some("pinned-reused"),
+    effect: Effect::Change("pinned-reused"),
     at: At::Copies,
     forms: PINNED,
 };

@@ -1,13 +1,13 @@
 //! `page-migration`: host or GPU touches unified memory that the other one used, page by page.
 
 use crate::rules::about::{About, Bound, Family, Nature, State};
-use crate::{At, Evidence, Fix};
+use crate::{At, Effect, Evidence, Fix};
 
 const PREFETCH: Fix = Fix {
     id: "prefetch",
     text: "prefetch unified memory before the other side needs it (cudaMemPrefetchAsync), or fill it on the device",
     safety: "safe; memory that both sides use at the same time still migrates",
-    change: None,
+    effect: Effect::Removal,
     at: At::Waiter,
     forms: &[],
 };

@@ -5,7 +5,7 @@ use crate::facts::Facts;
 use crate::rules::about::{About, Bound, Family, Nature, State, Statement};
 use crate::rules::fixes::PINNED_REUSED;
 use crate::rules::forms::forms;
-use crate::{At, Class, Evidence, Fix};
+use crate::{At, Class, Effect, Evidence, Fix};
 use trace::CallId;
 
 const SYNC_BEFORE_COPY: Fix = Fix {
@@ -13,7 +13,7 @@ const SYNC_BEFORE_COPY: Fix = Fix {
     text: "in the other thread: synchronize its stream before its copy (on an H200 16 threads gained 14 %, 32 lost \
            22 %)",
     safety: "always safe: the copy waits for the same work anyway; measure it",
-    change: None,
+    effect: Effect::Unknown,
     at: At::Copies,
     forms: forms![
         PyTorch: "sync-before-copy.pytorch.py",

@@ -6,14 +6,14 @@ use crate::facts::Facts;
 use crate::result::sentence::sentence;
 use crate::rules::about::{About, Bound, Family, Nature, State, Statement};
 use crate::rules::forms::forms;
-use crate::{At, Cause, Class, Confidence, Evidence, Fix};
+use crate::{At, Cause, Class, Confidence, Effect, Evidence, Fix};
 use trace::CallId;
 
 const RELEASE_THRESHOLD: Fix = Fix {
     id: "release-threshold",
     text: "let the pool keep its memory: raise its release threshold (cudaMemPoolAttrReleaseThreshold)",
     safety: "safe; the memory stays with the process until the pool is trimmed or destroyed",
-    change: None,
+    effect: Effect::Removal,
     at: At::Waiter,
     forms: forms![Cuda: "release-threshold.cuda.cu"],
 };

@@ -2,13 +2,13 @@
 
 use crate::rules::about::{About, Bound, Family, Nature, State};
 use crate::rules::forms::forms;
-use crate::{At, Evidence, Fix};
+use crate::{At, Effect, Evidence, Fix};
 
 const MPS: Fix = Fix {
     id: "mps",
     text: "start the MPS daemon: kernels of several processes then run at once",
     safety: "safe if the processes trust each other: a fault of one ends all of them",
-    change: Some("mps"),
+    effect: Effect::Change("mps"),
     at: At::Waiter,
     forms: forms![
         : "mps.sh",

@@ -110,7 +110,7 @@ pub fn page(
     let options = Options { min_wait_ns, selection: filter.clone() };
     let (mut explanation, losses) = super::explanation::each(&trace, &options);
     explanation.trace.path = input::name(path);
-    gains::predict(&trace, &mut explanation, filter, wanted);
+    gains::predict(&trace, &mut explanation, &losses, filter, wanted);
     source_lines::read(&trace, &mut explanation);
     let options = page::Options { selection: filter.clone(), all };
     Ok((page::of_trace(&trace, &explanation, &losses, &options), explanation))
@@ -136,9 +136,9 @@ fn compare(ranks: &[(usize, Trace)], explained: &mut [Explanation], page: Page) 
 
 fn one(path: &Path, options: &Options, wanted: Gains) -> Result<(Explanation, Trace), Failure> {
     let trace = input::read_part(path, &options.selection)?;
-    let mut explanation = super::explanation::alone(&trace, options);
+    let (mut explanation, losses) = super::explanation::each(&trace, options);
     explanation.trace.path = input::name(path);
-    gains::predict(&trace, &mut explanation, &options.selection, wanted);
+    gains::predict(&trace, &mut explanation, &losses, &options.selection, wanted);
     source_lines::read(&trace, &mut explanation);
     Ok((explanation, trace))
 }

@@ -2,20 +2,26 @@
 
 use crate::args::Gains;
 use crate::progress::Bar;
-use explain::{Explanation, NoGains};
+use explain::{Explanation, Loss, NoGains};
 use std::sync::Mutex;
 use trace::{Selection, Trace};
 
 /// Predicts what the fixes of an explanation would gain, each alone, if that is asked for, or quick. A prediction is for what the
 /// program repeats, or for all of it: with a selection there is none.
-pub fn predict(trace: &Trace, explanation: &mut Explanation, selection: &Selection, wanted: Gains) {
-    let changes = explanation.changes();
-    if changes.is_empty() || wanted == Gains::Never {
+pub fn predict(
+    trace: &Trace,
+    explanation: &mut Explanation,
+    losses: &[Loss],
+    selection: &Selection,
+    wanted: Gains,
+) {
+    let predictions = explanation.predictions();
+    if predictions.is_empty() || wanted == Gains::Never {
         return;
     }
     let absent = match () {
         () if *selection != Selection::default() => NoGains::Selection,
-        () if wanted == Gains::Auto && !replay::is_quick(trace, changes.len()) => {
+        () if wanted == Gains::Auto && !replay::is_quick(trace, predictions.len()) => {
             NoGains::Size((trace.calls.len() + trace.ops.len()) as u64)
         }
         () => {
@@ -25,8 +31,7 @@ pub fn predict(trace: &Trace, explanation: &mut Explanation, selection: &Selecti
                     bar.update(id, 0, None);
                 }
             };
-            let steady = explanation.accounts.steady.as_ref().map(|steady| (steady.start_ns, steady.end_ns));
-            explanation.gains = replay::gains(trace, &changes, steady, &progress);
+            explanation.gains = replay::gains(trace, explanation, losses, &progress);
             return;
         }
     };

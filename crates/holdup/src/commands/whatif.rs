@@ -8,16 +8,18 @@ use crate::output::{self, Color};
 use crate::progress::Bar;
 use crate::readers::Readers;
 use crate::save::{self, Target};
+use explain::{About, Cause, Effect, Fix};
 use replay::show::{self, Forecast};
 use replay::{Bare, Change, FIXES, Faster, Fit, MOST_ERROR, Prediction, Predictor, Removed};
 use report::{Page, document, units};
+use std::collections::BTreeMap;
 use std::process::ExitCode;
 use std::sync::Mutex;
 use trace::{RangeId, Selection, Trace};
 
 /// Predicts what changes would gain.
 pub fn run(arguments: &Whatif, color: Color) -> Result<ExitCode, Failure> {
-    let mut wanted: Vec<Vec<Change<'_>>> =
+    let names: Vec<Vec<&'static str>> =
         arguments.fixes.iter().map(|list| fixes(list)).collect::<Result<_, _>>()?;
     let model = model::named(arguments.model.as_deref())?;
     let readers = Readers::of([arguments.trace.as_path()]);
@@ -47,12 +49,15 @@ pub fn run(arguments: &Whatif, color: Color) -> Result<ExitCode, Failure> {
             bar.update(id, 0, None);
         }
     };
-    let removed = removed(&trace, arguments)?;
+    let is_search = names.is_empty() && arguments.faster.is_empty() && arguments.remove.is_empty();
+    let Found { removed, mended } = find(&trace, arguments, &names, is_search)?;
+    let mut wanted: Vec<Vec<Change<'_>>> =
+        names.iter().map(|names| changes(names, &mended, arguments)).collect::<Result<_, _>>()?;
     imagine(&mut wanted, &arguments.faster, &removed);
     drop(replayed);
     let predictor = Predictor::of(&trace, bare, &fit, &progress).within(ranges).reusing(recovered);
-    let asked = match wanted.is_empty() {
-        true => predictor.search().map_err(refused)?.into_iter().map(Forecast::found).collect(),
+    let asked = match is_search {
+        true => search(&predictor, &mended).map_err(refused)?,
         false => asked(&predictor, wanted, arguments)?,
     };
     let name = input::name(&arguments.trace);
@@ -99,21 +104,59 @@ fn check(fit: &Fit, arguments: &Whatif) -> Result<(), Failure> {
     Err(Failure::of(&arguments.trace, problem))
 }
 
-/// The changes of a list.
-fn fixes(list: &str) -> Result<Vec<Change<'static>>, Failure> {
+/// The names of a list of changes, each of which there is: a change of the replay, or a fix that removes what findings find.
+fn fixes(list: &str) -> Result<Vec<&'static str>, Failure> {
+    let known = || FIXES.iter().map(|fix| fix.id).chain(removals().map(|fix| fix.id));
     let one = |id: &str| {
-        let known = || FIXES.iter().map(|fix| fix.id).collect::<Vec<_>>().join(", ");
-        let unknown =
-            || Failure::Message(format!("--fix {list}: no change `{}`: try {}", id.trim(), known()));
-        replay::fix(id.trim()).map(Change::Fix).ok_or_else(unknown)
+        let all = || known().collect::<Vec<_>>().join(", ");
+        let unknown = || Failure::Message(format!("--fix {list}: no change `{}`: try {}", id.trim(), all()));
+        known().find(|known| *known == id.trim()).ok_or_else(unknown)
     };
     list.split(',').map(one).collect()
 }
 
-/// The findings whose causes would be gone.
-fn removed(trace: &Trace, arguments: &Whatif) -> Result<Vec<Removed>, Failure> {
-    if arguments.remove.is_empty() {
-        return Ok(Vec::new());
+/// The fixes after which what findings find is gone, each once.
+fn removals() -> impl Iterator<Item = &'static Fix> {
+    let fixes = Cause::ALL.iter().flat_map(|cause| About::of(*cause).fixes);
+    let all: BTreeMap<&str, &Fix> =
+        fixes.filter(|fix| fix.effect == Effect::Removal).map(|fix| (fix.id, fix)).collect();
+    all.into_values()
+}
+
+/// The changes of these names; a fix that no finding offers is refused.
+fn changes<'a>(
+    names: &[&'static str],
+    mended: &'a [Removed],
+    arguments: &Whatif,
+) -> Result<Vec<Change<'a>>, Failure> {
+    let one = |name: &&'static str| {
+        let removed = || mended.iter().find(|removed| removed.text() == *name).map(Change::Removed);
+        let nothing = || Failure::of(&arguments.trace, format!("{name}: it would change nothing here"));
+        replay::fix(name).map(Change::Fix).or_else(removed).ok_or_else(nothing)
+    };
+    names.iter().map(one).collect()
+}
+
+/// Findings whose causes would be gone.
+#[derive(Default)]
+struct Found {
+    /// The findings that are asked for.
+    removed: Vec<Removed>,
+    /// The findings that a fix mends, by its name.
+    mended: Vec<Removed>,
+}
+
+/// The findings that are asked for, and those of the fixes of these names, or of all.
+fn find(
+    trace: &Trace,
+    arguments: &Whatif,
+    names: &[Vec<&'static str>],
+    is_search: bool,
+) -> Result<Found, Failure> {
+    let is_wanted = |id: &str| is_search || names.iter().flatten().any(|name| *name == id);
+    let wanted: Vec<&str> = removals().map(|fix| fix.id).filter(|id| is_wanted(id)).collect();
+    if arguments.remove.is_empty() && wanted.is_empty() {
+        return Ok(Found::default());
     }
     let (explanation, losses) = super::explanation::each(trace, &explain::Options::default());
     let one = |name: &String| {
@@ -126,7 +169,24 @@ fn removed(trace: &Trace, arguments: &Whatif) -> Result<Vec<Removed>, Failure> {
         };
         Removed::of(name, &explanation, &losses).ok_or_else(unknown)
     };
-    arguments.remove.iter().map(one).collect()
+    let mended = wanted.iter().filter_map(|id| Removed::by_fix(id, &explanation, &losses));
+    Ok(Found {
+        removed: arguments.remove.iter().map(one).collect::<Result<_, _>>()?,
+        mended: mended.collect(),
+    })
+}
+
+/// Every change that fits the trace, and the best together, by gain.
+fn search<'a>(predictor: &Predictor<'_>, mended: &'a [Removed]) -> Result<Vec<Forecast<'a>>, replay::Error> {
+    let sets: Vec<Vec<Change<'a>>> = mended.iter().map(|removed| vec![Change::Removed(removed)]).collect();
+    let predicted = predictor.predict_each(&sets)?;
+    let mending = |(changes, prediction): (Vec<Change<'a>>, Option<Prediction>)| {
+        prediction.map(|prediction| Forecast { prediction, changes })
+    };
+    let mut all: Vec<Forecast<'a>> = sets.into_iter().zip(predicted).filter_map(mending).collect();
+    all.extend(predictor.search()?.into_iter().map(Forecast::found));
+    all.sort_by(|a, b| b.prediction.gain.share.total_cmp(&a.prediction.gain.share));
+    Ok(all)
 }
 
 /// Adds the imagined changes to each prediction.

@@ -143,6 +143,17 @@ pub const FIXES: &[Shown] = &[
         "",
         "holdup whatif examples/recorded-norm-hidden-sync.holdup --fix device-scalar",
     ),
+    predicted("kept-object", "", "holdup whatif examples/recorded-graph-churn.holdup --fix kept-object"),
+    predicted(
+        "release-threshold",
+        "",
+        "holdup whatif examples/recorded-pool-trim.holdup --fix release-threshold",
+    ),
+    predicted(
+        "async-launches",
+        "",
+        "holdup whatif examples/recorded-blocking-launches.holdup --fix async-launches",
+    ),
 ];
 
 const fn shown(id: &'static str, make: &'static str, look: &'static str, part: Part) -> Shown {

@@ -1,5 +1,5 @@
-//! Who ended a thread's wait, which Nsight Systems does not say: the thread that signalled or posted as it ended, else the only other one of
-//! its process that was awake. The listing has each wait of the system's library, and so all times at which threads slept.
+//! Threads that ended other threads' waits, which Nsight Systems does not say: the one that signalled or posted as a wait ended, else the only
+//! other one of its process that was awake. The listing has each wait of the system's library, and so all times at which threads slept.
 
 use rustc_hash::FxHashMap;
 use trace::{Api, CallId, LockKind, Ns, ProcessId, ThreadId, ThreadState, Times, Trace};
@@ -25,7 +25,7 @@ pub(super) fn name(trace: &mut Trace) -> u64 {
     named
 }
 
-/// What is known of all threads.
+/// Knowledge of all threads.
 struct Known {
     /// The waits and calls of each thread, and the times for which it was blocked.
     occupied: Vec<Times>,
@@ -34,7 +34,7 @@ struct Known {
 }
 
 impl Known {
-    /// Who called what ends a wait as a thread's wait ended, else the only other thread of its process that was awake.
+    /// The thread that called what ends a wait as a thread's wait ended, else the only other one of its process that was awake.
     fn releaser(&self, trace: &Trace, at: usize) -> ThreadId {
         let waits = &trace.waits;
         let is_ended = waits.call[at].some().is_some_and(|call| is_ended_by_others(trace, call));

@@ -50,7 +50,8 @@ impl Change<'_> {
     pub(super) fn safety(&self) -> Option<&'static str> {
         match self {
             Change::Fix(fix) => Some(fix.safety),
-            Change::Faster(_) | Change::Removed(_) => None,
+            Change::Removed(removed) => removed.safety(),
+            Change::Faster(_) => None,
         }
     }
 

@@ -1,8 +1,7 @@
 //! Gains of the fixes of an explanation, for the explanation.
 
-use crate::{Error, Fit, Gain, MOST_ERROR, Predictor, Progress, fixes, recover};
-use explain::{Gains, NoGains};
-use std::collections::BTreeSet;
+use crate::{Change, Error, Fit, Gain, MOST_ERROR, Predictor, Progress, Removed, fixes, recover};
+use explain::{Explanation, Gains, Loss, NoGains};
 use trace::{Ns, Trace};
 
 /// Time to recover a trace, to replay it and to compare both, by call and operation, ns: 700 of a million calls, rounded up (`cargo
@@ -23,17 +22,12 @@ pub fn is_quick(trace: &Trace, changes: usize) -> bool {
     rows.saturating_mul(each) <= QUICK_NS
 }
 
-/// Gains of some changes, each alone, by their names ([`crate::FIXES`], with commas if several belong together); those with nothing to
-/// change in the trace, and unknown ones, are not among them. They are parts of the time of a window, if there is one, and else of the
-/// program's. `progress` is called with what is predicted next.
-pub fn gains(
-    trace: &Trace,
-    changes: &BTreeSet<&'static str>,
-    window: Option<(Ns, Ns)>,
-    progress: &Progress<'_>,
-) -> Gains {
+/// Gains of the fixes of an explanation, each alone, by [`explain::Fix::prediction`]; those with nothing to change in the trace are not among
+/// them. They are parts of the time of what the program repeats, if anything repeats, and else of all. `progress` is called with what is
+/// predicted next.
+pub fn gains(trace: &Trace, explanation: &Explanation, losses: &[Loss], progress: &Progress<'_>) -> Gains {
     let absent = |why| Gains { absent: Some(why), ..Gains::default() };
-    match predict(trace, changes, window, progress) {
+    match predict(trace, explanation, losses, progress) {
         Ok(Ok(gains)) => gains,
         Ok(Err(error)) => absent(NoGains::Misfit { error, most: MOST_ERROR }),
         Err(error) => absent(NoGains::Refused(error.to_string())),
@@ -43,8 +37,8 @@ pub fn gains(
 /// The gains; the error of a replay that does not fit.
 fn predict(
     trace: &Trace,
-    changes: &BTreeSet<&'static str>,
-    window: Option<(Ns, Ns)>,
+    explanation: &Explanation,
+    losses: &[Loss],
     progress: &Progress<'_>,
 ) -> Result<Result<Gains, f64>, Error> {
     let recovered = recover(trace)?;
@@ -54,14 +48,20 @@ fn predict(
         return Ok(Err(fit.error));
     }
     let predictor = Predictor::new(trace, &recovered, &fit, progress)?;
-    let predictor = match window {
-        Some(window) => predictor.in_window(window),
+    let predictor = match explanation.accounts.steady.as_ref() {
+        Some(steady) => predictor.in_window((steady.start_ns, steady.end_ns)),
         None => predictor,
     };
     let mut gains = Gains::default();
-    for id in changes {
-        let Some(fixes) = fixes(id) else { continue };
-        if let Some((gain, thread)) = predictor.gain(&fixes)? {
+    for id in explanation.predictions() {
+        let removed = Removed::by_fix(id, explanation, losses);
+        let changes = match &removed {
+            Some(removed) => Some(vec![Change::Removed(removed)]),
+            None => fixes(id),
+        };
+        if let Some(changes) = changes
+            && let Some((gain, thread)) = predictor.gain(&changes)?
+        {
             let Gain { share, low, high, once } = gain;
             gains.of.insert(id, explain::Gain { share, low, high, once, thread });
         }

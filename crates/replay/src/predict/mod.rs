@@ -19,6 +19,7 @@ pub use change::{Change, fix, fixes};
 use crate::fit::Fit;
 use crate::predict::fixes::{Scene, more_cpus};
 use crate::predict::processors::Processors;
+use crate::predict::removed::Mending;
 use crate::predict::spare::Spare;
 use crate::retime::{began, covered, worked, write};
 use crate::{Error, Recovered, retime};
@@ -89,6 +90,8 @@ struct Ran {
     replayed: Replayed,
     /// Whether threads take turns at the processors.
     in_turns: bool,
+    /// The fix, if its effect is that what findings find is gone.
+    fix: Option<Mending>,
 }
 
 /// A run of a search.
@@ -224,9 +227,10 @@ impl<'a> Predictor<'a> {
         };
         let Some(ran) = ran else { return Ok(None) };
         let (gain, thread) = self.gain_of(&ran);
-        let next = match thread.is_none() && gain.share.abs() < LEAST {
-            true => self.next_unchanged(),
-            false => self.next(&ran.changed, &ran.replayed),
+        let next = match ran.fix {
+            Some(fix) if self.replayed_share(&ran) < self.least(&ran) => fix.next,
+            Some(_) | None if thread.is_none() && gain.share.abs() < LEAST => self.next_unchanged(),
+            Some(_) | None => self.next(&ran.changed, &ran.replayed),
         };
         let safety: Vec<&str> = wanted.iter().filter_map(Change::safety).collect();
         let (changes, before_ns) = (ran.changes, self.before());
@@ -284,7 +288,14 @@ impl<'a> Predictor<'a> {
             }
             None => base.clone(),
         };
-        let Some(changes) = apply(wanted, processors, &self.scene, &mut changed) else {
+        let fix = match wanted {
+            [Change::Removed(removed)] => removed.fix(),
+            _ => None,
+        };
+        let applied = apply(wanted, processors, &self.scene, &mut changed);
+        // A replay need not have what a finding counts.
+        let Some(changes) = applied.or_else(|| fix.filter(|fix| fix.cost >= LEAST).map(|fix| fix.count))
+        else {
             self.programs.keep(changed);
             return Ok(None);
         };
@@ -293,7 +304,7 @@ impl<'a> Predictor<'a> {
         if let Some(processors) = processors {
             self.without_change_in_turns(processors)?;
         }
-        Ok(Some(Ran { changes, changed, replayed, in_turns: processors.is_some() }))
+        Ok(Some(Ran { changes, changed, replayed, in_turns: processors.is_some(), fix }))
     }
 
     /// The processors, if threads are awake without one for less time than without a change.
@@ -325,8 +336,8 @@ impl<'a> Predictor<'a> {
     /// Gain of a run, and the thread that gains more.
     fn gain_of(&self, ran: &Ran) -> (Gain, Option<ThreadGain>) {
         let (base, replayed) = self.unchanged_beside(ran);
-        let (before, after) = (self.judged(base, replayed), self.judged(&ran.changed, &ran.replayed));
-        let share = (before - after) as f64 / before.max(1) as f64;
+        let before = self.judged(base, replayed);
+        let share = self.replayed_share(ran).max(self.least(ran));
         let turns_differ = (before - self.before()).abs() as f64 / self.before().max(1) as f64;
         let reach = self.fit.error.max(turns_differ) + UNSURE * share.abs() + FLOOR;
         let thread = self.thread(ran);
@@ -340,6 +351,19 @@ impl<'a> Predictor<'a> {
         };
         // It may take twice as long: with 16 queues, three of six runs of seed 000's program took 0.3 s more than the others (H100).
         (Gain { share, low: share - reach - once, high: high.min(1.0), once }, thread)
+    }
+
+    /// Gain of a run by its replay, as a part of the time.
+    fn replayed_share(&self, ran: &Ran) -> f64 {
+        let (base, replayed) = self.unchanged_beside(ran);
+        let (before, after) = (self.judged(base, replayed), self.judged(&ran.changed, &ran.replayed));
+        (before - after) as f64 / before.max(1) as f64
+    }
+
+    /// The least gain of a fix: the time for which the GPUs were idle because of what it mends. A loss is none of less.
+    fn least(&self, ran: &Ran) -> f64 {
+        let cost = ran.fix.filter(|_| self.ranges.is_empty()).map(|fix| fix.cost * fix.of_ns as f64);
+        cost.map_or(f64::NEG_INFINITY, |cost_ns| (cost_ns / self.before().max(1) as f64).min(1.0))
     }
 
     /// The time without a change, ns.

@@ -27,9 +27,9 @@ pub struct Forecast<'a> {
     pub changes: Vec<Change<'a>>,
 }
 
-impl Forecast<'static> {
+impl<'a> Forecast<'a> {
     /// A prediction of a search, whose changes are fixes.
-    pub fn found(prediction: Prediction) -> Forecast<'static> {
+    pub fn found(prediction: Prediction) -> Forecast<'a> {
         let changes = prediction.id.split(',').filter_map(predict::fix).map(Change::Fix).collect();
         Forecast { prediction, changes }
     }
@@ -110,9 +110,13 @@ fn before_and_after(predictor: &Predictor<'_>, asked: &[Forecast<'_>]) -> Result
 
 /// The command that predicts only these changes.
 fn command(one: &Forecast<'_>) -> String {
-    let fixes: Vec<&str> =
-        one.changes.iter().filter(|change| matches!(change, Change::Fix(_))).map(Change::id).collect();
-    let imagined = one.changes.iter().filter_map(|change| match change {
+    let is_fix = |change: &&Change<'_>| match change {
+        Change::Fix(_) => true,
+        Change::Faster(_) => false,
+        Change::Removed(removed) => removed.is_fix(),
+    };
+    let fixes: Vec<&str> = one.changes.iter().filter(is_fix).map(Change::id).collect();
+    let imagined = one.changes.iter().filter(|change| !is_fix(change)).filter_map(|change| match change {
         Change::Fix(_) => None,
         Change::Faster(faster) => Some(format!(" --faster '{}'", faster.text())),
         Change::Removed(removed) => Some(format!(" --{}", removed.text())),

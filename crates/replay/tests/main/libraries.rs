@@ -1,6 +1,5 @@
 //! Calls of libraries above CUDA, as cuBLAS's in a trace of Nsight Systems: what they contain is a program's as before.
 
-use std::collections::BTreeSet;
 use std::path::Path;
 use trace::{Api, Call, CallId, Trace};
 use waits::CallOrder;
@@ -35,9 +34,9 @@ fn a_librarys_calls_change_no_prediction() {
     for file in ["recorded-d2h-stall.holdup", "recorded-norm-hidden-sync.holdup"] {
         let example = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../examples").join(file);
         let plain = import::open(&example, &mut |_| {}).unwrap();
-        let wanted: BTreeSet<&'static str> = replay::FIXES.iter().map(|fix| fix.id).collect();
         let [plain, within] = [plain.clone(), with_library(&plain)].map(|trace| {
-            let gains = replay::gains(&trace, &wanted, None, &|_| {});
+            let (explanation, losses) = explain::explain_each(&trace, &explain::Options::default());
+            let gains = replay::gains(&trace, &explanation, &losses, &|_| {});
             let of = gains.of.iter().map(|(id, gain)| (*id, gain.share, gain.low, gain.high));
             (of.collect::<Vec<_>>(), format!("{:?}", gains.absent))
         });

@@ -84,7 +84,7 @@ fn amount(gain: &Gain) -> String {
 /// fixes.
 pub(super) fn absent(explanation: &Explanation, findings: &[&Finding]) -> Option<String> {
     let mut fixes = findings.iter().flat_map(|finding| &finding.fixes);
-    if fixes.all(|fix| fix.change.is_none()) {
+    if fixes.all(|fix| fix.prediction().is_none()) {
         return None;
     }
     let path = visible(&explanation.trace.path);

@@ -43,6 +43,9 @@ pub(super) struct Named {
     pub gain: f64,
 }
 
+/// A gain is printed beside a cost if it is larger by this part of the time: a choice.
+const MORE: f64 = 0.02;
+
 impl Named {
     /// Cost, or the gain of mending it if that is more: a wait that empties a queue costs what comes after it, too.
     pub fn worth(&self) -> f64 {
@@ -123,7 +126,8 @@ impl Named {
     /// ` (serve.py:16; own-stream)`: a place and fixes.
     pub fn hint(&self, place: &str, fixes: &[&str]) -> String {
         let gain = format!(" would gain {}", units::whole_percent(self.gain));
-        let gain = if self.gain > self.share && fixes.len() == 1 { gain } else { String::new() };
+        let is_more = self.gain > self.share + MORE;
+        let gain = if is_more && fixes.len() == 1 { gain } else { String::new() };
         let fixes = format!("{}{gain}", fixes.join(" or "));
         let parts: Vec<&str> = [place, &fixes].into_iter().filter(|text| !text.is_empty()).collect();
         if parts.is_empty() { String::new() } else { format!(" ({})", parts.join("; ")) }

@@ -17,7 +17,7 @@ use crate::rules::about::{About, Bound, Family, Nature, State, Statement};
 use crate::rules::fixes::{EAGER_LOADING, GRAPH, OWN_STREAM, PINNED_KEPT, PINNED_REUSED, POOL_ALLOCATOR};
 use crate::rules::forms;
 use crate::rules::forms::forms;
-use crate::{At, Evidence, Fix, Piece, Sentence};
+use crate::{At, Effect, Evidence, Fix, Piece, Sentence};
 use situation::{Contender, Purpose};
 use trace::Ns;
 
@@ -27,7 +27,7 @@ const WARM_STREAMS: Fix = Fix {
     id: "eager-loading",
     text: "launch once into each stream before the threads start work: only the first launch needs the lock exclusively",
     safety: "always safe: an empty kernel is enough",
-    change: None,
+    effect: Effect::Unknown,
     at: At::Waiter,
     forms: forms![
         PyTorch: "warm-streams.pytorch.py",
@@ -39,7 +39,7 @@ const LAUNCH_GRAPH: Fix = Fix {
     id: "graph",
     text: "submit many launches as one CUDA graph: it acquires the lock once for all of them",
     safety: "safe if the work and its addresses repeat from one round to the next",
-    change: Some("graph"),
+    effect: Effect::Change("graph"),
     at: At::Launches,
     forms: forms::GRAPH,
 };
@@ -47,7 +47,7 @@ const MPS: Fix = Fix {
     id: "mps",
     text: "spread the threads over processes under MPS: each process has its own context and lock",
     safety: "safe if the threads share no GPU memory; each context takes memory of its own",
-    change: Some("process-per-thread,mps"),
+    effect: Effect::Change("process-per-thread,mps"),
     at: At::Waiter,
     forms: forms![
         PyTorch CuPy Python: "processes.py",
@@ -60,7 +60,7 @@ const PROCESS_PER_GPU: Fix = Fix {
     id: "process-per-gpu",
     text: "drive each GPU from its own process: the driver's locks are per process",
     safety: "safe if the threads share no GPU memory; each process has its own contexts and start-up",
-    change: None,
+    effect: Effect::Unknown,
     at: At::Waiter,
     forms: forms![
         PyTorch: "process-per-gpu.pytorch.py",
