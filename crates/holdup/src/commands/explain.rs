@@ -136,7 +136,11 @@ fn compare(ranks: &[(usize, Trace)], explained: &mut [Explanation], page: Page) 
 
 fn one(path: &Path, options: &Options, wanted: Gains) -> Result<(Explanation, Trace), Failure> {
     let trace = input::read_part(path, &options.selection)?;
-    let (mut explanation, losses) = super::explanation::each(&trace, options);
+    // Single losses of a large trace take long, and only predictions need them.
+    let (mut explanation, losses) = match replay::is_ranked(&trace) || wanted == Gains::Always {
+        true => super::explanation::each(&trace, options),
+        false => (super::explanation::alone(&trace, options), Vec::new()),
+    };
     explanation.trace.path = input::name(path);
     gains::predict(&trace, &mut explanation, &losses, &options.selection, wanted);
     source_lines::read(&trace, &mut explanation);
