@@ -79,8 +79,8 @@ fn root(blame: &Blame<'_>, held: &Held) -> Option<(ThreadId, CallId, Root)> {
     let of = |op: OpId| blame.facts.outermost(trace.ops.call[op.index()]).some();
     let call = of(held.op)?;
     let is_in_default = |op: &OpId| is_default(trace, trace.ops.stream[op.index()]);
-    let in_default = [held.op, held.behind].into_iter().filter(|_| held.cause == Cause::DefaultStream);
-    let in_default = in_default.filter(|op| op.is_some()).find(is_in_default);
+    let both = [held.op, held.behind].into_iter().filter(|op| op.is_some());
+    let in_default = both.filter(|_| held.cause == Cause::DefaultStream).find(is_in_default);
     let order =
         if held.cause == Cause::Dependency { blame.facts.orders(call) } else { in_default.and_then(of) };
     let (thread, ordered) = (blame.facts.thread(call), order.unwrap_or(call));

@@ -180,16 +180,8 @@ impl OfFinding {
     /// The short calls that wait for the device, if it finds those.
     fn short_waits(&self, scene: &Scene<'_>) -> FxHashSet<CallId> {
         let Some((threads, function)) = &self.short else { return FxHashSet::default() };
-        let trace = scene.trace;
-        let is_of = |call: CallId| {
-            let thread = trace.calls.thread[call.index()];
-            let process = trace.process_of_thread(thread);
-            let pid = process.some().map_or(0, |process| trace.processes.pid[process.index()]);
-            let tid = thread.some().map_or(0, |thread| trace.threads.tid[thread.index()]);
-            threads.contains(&(pid, tid))
-        };
         let named = scene.calls().filter(|at| scene.name(at.id) == function.as_str());
-        named.map(|at| at.id).filter(|call| is_of(*call)).collect()
+        named.map(|at| at.id).filter(|call| threads.contains(&scene.thread(*call))).collect()
     }
 
     /// Operations no longer wait for those of other streams that share their hardware queue: each of these streams has its own.
@@ -287,17 +279,15 @@ impl Spared {
     fn apply(&self, scene: &Scene<'_>, to: &mut Recovered) -> usize {
         let trace = scene.trace;
         let is_there = |call: CallId| {
-            let thread = trace.calls.thread[call.index()];
-            let process = trace.process_of_thread(thread);
-            let pid = process.some().map_or(0, |process| trace.processes.pid[process.index()]);
-            let tid = thread.some().map_or(0, |thread| trace.threads.tid[thread.index()]);
-            let stack = trace.calls.stack[call.index()].some();
-            let place = stack.and_then(|stack| place_of_stack(trace, stack));
             let makes =
                 matches!(scene.class(call), Class::Allocate | Class::Release | Class::Create | Class::Load);
-            makes
-                && self.calls.contains(&(pid, tid, scene.name(call).to_owned()))
-                && place.is_none_or(|place| self.places.is_empty() || self.places.contains(&place))
+            let is_one = || {
+                let (pid, tid) = scene.thread(call);
+                self.calls.contains(&(pid, tid, scene.name(call).to_owned()))
+            };
+            let stack = trace.calls.stack[call.index()].some().filter(|_| !self.places.is_empty());
+            let place = || stack.and_then(|stack| place_of_stack(trace, stack));
+            makes && is_one() && place().is_none_or(|place| self.places.contains(&place))
         };
         let mut spared = FxHashSet::default();
         for at in scene.calls().filter(|at| is_there(at.id)) {
@@ -306,11 +296,7 @@ impl Spared {
             (call.does, call.locks) = (Does::Nothing, Locks::default());
             spared.insert((at.row, at.at));
         }
-        to.lets_pass(scene, |at, number| {
-            let holder = scene.holder(number);
-            spared.contains(&(at.row, at.at))
-                || holder.is_some_and(|holder| spared.contains(&(holder.row, holder.at)))
-        });
+        to.lets_pass_beside(scene, &spared);
         spared.len()
     }
 }

@@ -234,7 +234,8 @@ fn copying(explanation: &Explanation) -> Option<Named> {
 /// a choice.
 const TIMES: f64 = 2.0;
 
-/// Whether copies take far more time than anything else costs, none of which is said of copies. `idle` is the part of each GPU's time.
+/// Whether copies take far more time than each other cost, and no other cost is one of copies. `idle` has the part of its time for which each GPU
+/// is idle.
 fn are_most(copies: &Named, others: &[Named], idle: impl Iterator<Item = f64>) -> bool {
     let is_of_copies =
         |one: &Named| [&one.call, &one.at, &one.behind].iter().any(|text| text.contains("emcpy"));
@@ -445,7 +446,7 @@ mod tests {
         assert!(are_most(&named("cuStreamSynchronize", 0.19), 0.1));
         assert!(!are_most(&named("cuStreamSynchronize", 0.21), 0.1), "that is worth mending, too");
         assert!(!are_most(&named("cuStreamSynchronize", 0.1), 0.3), "the GPU is not busy");
-        assert!(!are_most(&named("cudaMemcpyAsync", 0.1), 0.1), "that is said of copies");
+        assert!(!are_most(&named("cudaMemcpyAsync", 0.1), 0.1), "it is a cost of copies");
     }
 
     #[test]

@@ -210,7 +210,8 @@ fn without_the_scheduler_a_thread_sleeps_in_calls_for_data() {
         "{STRINGS}{MORE}{OSRT} INSERT INTO StringIds VALUES {names};
         INSERT INTO OSRT_API VALUES (0, 90000, {t}, 41, 0), (100000, 100500, {t}, 40, 0), (101000, 190000, {t}, 41, 0),
             (200000, 290000, {t}, 42, 0), (300000, 390000, {t}, 41, 0), (400000, 490000, {t}, 43, 0),
-            (500000, 590000, {t}, 40, 0), (600000, 690000, {t}, 22, 0), (700000, 790000, {t}, 42, 0);"
+            (500000, 590000, {t}, 40, 0), (600000, 690000, {t}, 22, 0), (700000, 790000, {t}, 42, 0),
+            (800000, 890000, {t}, 40, 0), (900000, 901000, {t}, 43, 0), (1000000, 1090000, {t}, 22, 0), (1100000, 1190000, {t}, 42, 0);"
     ));
     let rows: Vec<_> = states(&trace).into_iter().map(|row| (row.start, trace.text(row.call))).collect();
     let expected = [
@@ -222,6 +223,10 @@ fn without_the_scheduler_a_thread_sleeps_in_calls_for_data() {
         (500_000, "openat"),
         (600_000, "read(file)"),
         (700_000, "close"),
+        // A device of the driver's stays open: what is read and closed is another one.
+        (800_000, "openat"),
+        (1_000_000, "read"),
+        (1_100_000, "close"),
     ];
     assert_eq!(rows, expected, "ioctl is the driver's");
 }
@@ -252,7 +257,7 @@ fn releaser(calls: &str) -> i64 {
 }
 
 #[test]
-fn who_posts_ends_a_wait() {
+fn the_thread_that_posts_ends_a_wait() {
     let (b, c) = (tid(10, 12), tid(10, 13));
     let both = format!("(990000, 995000, {b}, 41, 0), (0, 1000, {c}, 22, 0), (2000000, 2001000, {c}, 22, 0)");
     assert_eq!(releaser(&both), 12, "the other one was awake as well, and posted nothing");

@@ -35,10 +35,6 @@ fn apply(scene: &Scene<'_>, to: &mut Recovered) -> usize {
             changed.insert((at.row, at.at));
         }
     }
-    to.lets_pass(scene, |at, number| {
-        let holder = scene.holder(number);
-        changed.contains(&(at.row, at.at))
-            || holder.is_some_and(|holder| changed.contains(&(holder.row, holder.at)))
-    });
+    to.lets_pass_beside(scene, &changed);
     changed.len()
 }

@@ -3,6 +3,7 @@
 use crate::predict::untraced;
 use crate::{Recovered, StepOf};
 use explain::{Class, classify};
+use rustc_hash::FxHashSet;
 use sim::{CallOf, Does, Queue, RecordedStep, WorkKind};
 use std::collections::BTreeSet;
 use std::sync::OnceLock;
@@ -118,6 +119,15 @@ impl<'a> Scene<'a> {
         self.trace.text(self.trace.calls.name[call.index()])
     }
 
+    /// The process and the thread of a call, as the source numbers them; 0 where unknown.
+    pub fn thread(&self, call: CallId) -> (i64, i64) {
+        let Trace { calls, threads, processes, .. } = self.trace;
+        let thread = calls.thread[call.index()];
+        let process = self.trace.process_of_thread(thread);
+        let pid = process.some().map_or(0, |process| processes.pid[process.index()]);
+        (pid, thread.some().map_or(0, |thread| threads.tid[thread.index()]))
+    }
+
     /// The class of a call.
     pub fn class(&self, call: CallId) -> Class {
         self.classes[self.trace.calls.name[call.index()].index()]
@@ -210,6 +220,15 @@ impl Recovered {
         }
         self.recorded.holds += u32::from(gone > 0);
         gone
+    }
+
+    /// Removes waits of these calls, by thread and step, behind others, and those of others behind them.
+    pub(crate) fn lets_pass_beside(&mut self, scene: &Scene<'_>, calls: &FxHashSet<(usize, usize)>) {
+        self.lets_pass(scene, |at, number| {
+            let holder = scene.holder(number);
+            calls.contains(&(at.row, at.at))
+                || holder.is_some_and(|holder| calls.contains(&(holder.row, holder.at)))
+        });
     }
 
     /// Adds a stream that waits for no other, beside each of these: one that goes from queue to queue as they do. Returns the row of each.
