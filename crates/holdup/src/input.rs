@@ -2,9 +2,37 @@
 
 use crate::failure::Failure;
 use crate::progress::Bar;
+use import::{ImportError, Problem};
 use std::collections::BTreeSet;
 use std::path::Path;
+use summary::Summary;
 use trace::{Selection, Trace, marks};
+
+/// An input that holdup explains.
+pub enum Input {
+    /// A trace.
+    Trace(Box<Trace>),
+    /// The sums of printed summary tables.
+    Tables(Vec<Summary>),
+}
+
+/// Reads a part of a trace, or else summary tables, which have no parts.
+pub fn read_any(path: &Path, selection: &Selection) -> Result<Input, Failure> {
+    let problem = match import(path, &name(path)) {
+        Ok(trace) => return part(path, trace, selection).map(|trace| Input::Trace(Box::new(trace))),
+        Err(problem) => problem,
+    };
+    let Problem::NoEvents { text, .. } = &problem.problem else { return Err(problem.into()) };
+    let tables = summary::read(text).map_err(|malformed| Failure::of(path, malformed))?;
+    match tables.is_empty() {
+        true => Err(problem.into()),
+        false if *selection != Selection::default() => {
+            let what = "a summary table has no calls to select: leave out --from, --to, --thread, --name and --range";
+            Err(Failure::of(path, what))
+        }
+        false => Ok(Input::Tables(tables)),
+    }
+}
 
 /// Reads a trace of any format.
 pub fn read(path: &Path) -> Result<Trace, Failure> {
@@ -13,7 +41,10 @@ pub fn read(path: &Path) -> Result<Trace, Failure> {
 
 /// Reads a trace, and refuses a selection that matches nothing in it.
 pub fn read_part(path: &Path, selection: &Selection) -> Result<Trace, Failure> {
-    let trace = read(path)?;
+    part(path, read(path)?, selection)
+}
+
+fn part(path: &Path, trace: Trace, selection: &Selection) -> Result<Trace, Failure> {
     match unmatched(&trace, selection) {
         Some(problem) => Err(Failure::of(path, problem)),
         None => Ok(trace),
@@ -76,8 +107,12 @@ pub fn no_such(kind: &str, wanted: &str, names: BTreeSet<String>) -> String {
 
 /// Reads a trace under a name for people.
 pub fn read_as(path: &Path, name: &str) -> Result<Trace, Failure> {
+    Ok(import(path, name)?)
+}
+
+fn import(path: &Path, name: &str) -> Result<Trace, ImportError> {
     let mut bar = Bar::new("reading");
-    Ok(import::open(path, &mut |progress| bar.update(name, progress.done, progress.total))?)
+    import::open(path, &mut |progress| bar.update(name, progress.done, progress.total))
 }
 
 /// A trace's name in headings.

@@ -112,7 +112,6 @@ fn whatever_is_no_trace_is_refused_with_a_remedy() {
         (b"version https://git-lfs.github.com/spec/v1\noid sha256:0\n", "git lfs pull"),
         (b"holdup\x001\0\0\0\0", "the version that recorded it"),
         (b"==1234== Profiling application\n", "nvprof --print-gpu-trace"),
-        (b"Time (%),Total Time (ns),Num Calls,Name\n100.0,5,1,cudaMalloc\n", "--report cuda_api_trace"),
         (b"==1234== Profiling result:\n   Start  Duration  Name\n", "without a readable row"),
         (b"Dear diary,\nnothing was traced.\n", "not a trace that holdup reads"),
         (&[0x1f, 0x8b, 8, 0], "gzip"),

@@ -22,6 +22,7 @@ OWN = "examples/recorded-d2h-own-streams.holdup"
 CONVOY = "examples/recorded-launch-convoy.holdup"
 OVERLAP = ["lab", "run", "overlap", "--on", "sim:c2050", "--format", "json"]
 PROVE = ["prove", "--metric", "v=([0-9]+)", "--format", "json"]
+TABLE = "crates/summary/tests/tables/julia-norm-waits.txt"
 WORKLOAD = "crates/holdup/tests/data/schema/workload.toml"
 
 
@@ -77,6 +78,7 @@ def main(holdup: str) -> None:
             ["explain", KINETO, "--format", "json"],
             ["explain", KINETO, RECORDED, "--format", "json"],
             ["explain", STEPS, "--format", "json"],
+            ["explain", TABLE, "--format", "json"],
             ["digest", KINETO, RECORDED, "nowhere.json", "--format", "json", "-o", f"{directory}/digests"],
             ["diff", KINETO, RECORDED, "--format", "json"],
             ["diff", STEPS, STEPS, "--before", RECORDED, "--format", "json"],

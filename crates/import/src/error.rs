@@ -33,6 +33,14 @@ pub enum Problem {
         /// Remedy: what to do instead.
         what_to_do: &'static str,
     },
+    /// A text without events. It may have sums, for a reader of these.
+    #[error("{problem}")]
+    NoEvents {
+        /// Problem of the text as a trace.
+        problem: Box<Problem>,
+        /// The whole text.
+        text: Vec<u8>,
+    },
     /// Of no kind that is known.
     #[error(
         "not a trace that holdup reads ({}): record one with `holdup record`, or export an .nsys-rep with `nsys export --type sqlite`",

@@ -143,8 +143,15 @@ const TEXTS: &[(&[&[u8]], Kind)] = &[
     (
         &[b"Self CPU", b"CPU total"],
         Kind {
-            what: "the printed table of PyTorch's profiler: sums, and no single calls",
-            what_to_do: EXPORT_CHROME,
+            what: "a summary table of PyTorch's profiler, without events",
+            what_to_do: "`holdup explain` reads its sums; `export_chrome_trace` exports events",
+        },
+    ),
+    (
+        &[b"Host-side activity"],
+        Kind {
+            what: "a summary table of Julia's `CUDA.@profile`, without events",
+            what_to_do: "`holdup explain` reads its sums; `CUDA.@profile external=true` under `nsys profile` records events",
         },
     ),
     (&[b"NVIDIA-SMI"], Kind { what: "output of nvidia-smi", what_to_do: RECORD }),
@@ -209,6 +216,9 @@ pub(crate) fn text(head: &[u8]) -> Problem {
 
 /// `problem`, said of the file at `path`: its name tells where its content did not.
 pub(crate) fn named(problem: Problem, path: &Path) -> Problem {
+    if let Problem::NoEvents { problem, text } = problem {
+        return Problem::NoEvents { problem: Box::new(named(*problem, path)), text };
+    }
     let Problem::Unknown = problem else { return problem };
     let name = path.to_string_lossy().to_lowercase();
     ENDINGS.iter().find(|(ending, _)| name.ends_with(ending)).map_or(problem, |(_, kind)| kind.into())
@@ -248,7 +258,7 @@ mod tests {
             (
                 "table.txt",
                 b"Name  Self CPU %  CPU total %\naten::mm 1\n",
-                "printed table of PyTorch",
+                "summary table of PyTorch",
                 "export_chrome_trace",
             ),
             ("perf.data", b"PERFILE2\0\0", "profile of perf", "holdup record"),

@@ -7,6 +7,7 @@
 //! - [`diff`]: an [`explain::diff::Diff`] of traces as a document or as JSON.
 //! - [`causes`]: the catalogue of causes, each an [`Entry`](causes::Entry).
 //! - [`stats`], [`listing`], [`places`]: summary tables, calls and operations one per line, and source places.
+//! - [`summary_table`]: what the sums of a printed [`Summary`](summary::Summary) prove.
 //! - [`ranks`]: communication, and which rank was late at the collectives.
 //! - [`prove`](mod@prove): a [`Proof`](::prove::Proof) that one command is faster than another, as a document or as JSON.
 //! - [`plot`]: a [`Plot`](plot::Plot) as SVG or for a terminal.
@@ -55,6 +56,7 @@ mod short;
 pub mod stats;
 pub mod steps;
 mod style;
+pub mod summary_table;
 pub mod units;
 mod verdict;
 

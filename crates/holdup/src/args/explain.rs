@@ -16,6 +16,9 @@ use trace::Ns;
   holdup explain nightly.sqlite --fail-over 50ms
       exit status 1 if any finding lost more
 
+The summary tables that PyTorch's profiler, nvprof, nsys stats and CUDA.@profile print are judged, too, as far as sums \
+prove anything: holdup explain table.txt
+
 Several traces give one text after another, or one JSON array; a page has one trace. Of traces of the ranks of one run \
 holdup says which rank is late at the collectives, and why.
 

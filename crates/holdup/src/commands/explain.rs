@@ -3,11 +3,13 @@
 use super::{gains, source_lines};
 use crate::args::{Explain, Explanation as Form, Gains};
 use crate::failure::{Failure, UNREADABLE};
+use crate::input::{self, Input};
 use crate::output::{self, Color};
 use crate::readers::Readers;
 use crate::save::{self, Target};
-use crate::{input, time};
+use crate::time;
 use explain::{Explanation, Options};
+use report::summary_table::{self, Judged};
 use report::{Page, document, explanation, units};
 use std::io::Write;
 use std::path::{Path, PathBuf};
@@ -24,14 +26,31 @@ pub fn run(arguments: &Explain, color: Color) -> Result<ExitCode, Failure> {
     let readers = Readers::of(arguments.traces.iter().map(PathBuf::as_path));
     let target =
         arguments.output.as_deref().map(|file| Target::new(file, arguments.force, readers)).transpose()?;
-    let (code, explained) = match arguments.format {
-        Form::Html => (ExitCode::SUCCESS, vec![write_page(arguments, &filter, target)?]),
+    let (code, all) = match arguments.format {
+        Form::Html => {
+            let explained = write_page(arguments, &filter, target)?;
+            (ExitCode::SUCCESS, All { explained: vec![explained], ..All::default() })
+        }
         Form::Text | Form::Json | Form::Markdown => write_texts(arguments, filter, target, color)?,
     };
     let Some(limit) = arguments.fail_over else { return Ok(code) };
-    judgeable(&explained)?;
-    let exceeded = complain(&explained, limit);
+    judgeable(&all)?;
+    let exceeded = complain(&all.explained, limit);
     Ok(if exceeded && code != ExitCode::from(UNREADABLE) { ExitCode::from(EXCEEDED) } else { code })
+}
+
+/// All inputs that could be read.
+#[derive(Default)]
+struct All {
+    explained: Vec<Explanation>,
+    tables: Vec<Judged>,
+    /// The order of the inputs: an explanation or the tables of a text, by number.
+    order: Vec<One>,
+}
+
+enum One {
+    Trace(usize),
+    Tables(usize),
 }
 
 /// One text after another, and JSON at the end.
@@ -40,10 +59,10 @@ fn write_texts(
     filter: Selection,
     target: Option<Target>,
     color: Color,
-) -> Result<(ExitCode, Vec<Explanation>), Failure> {
+) -> Result<(ExitCode, All), Failure> {
     let options = Options { min_wait_ns: arguments.min_wait, selection: filter };
     let page = if target.is_some() { Page::default() } else { output::page(color) };
-    let (mut code, mut explained, mut file) = (ExitCode::SUCCESS, Vec::new(), String::new());
+    let (mut code, mut all, mut file) = (ExitCode::SUCCESS, All::default(), String::new());
     let mut ranks = Vec::new();
     let mut say = |text: &str| match target {
         Some(_) => {
@@ -53,31 +72,43 @@ fn write_texts(
         None => output::print(text),
     };
     for path in &arguments.traces {
-        match one(path, &options, arguments.gains) {
-            Ok((explanation, trace)) => {
+        let text = match one(path, &options, arguments.gains) {
+            Ok(Read::Trace(explanation, trace)) => {
                 if arguments.traces.len() > 1 && explain::has_collectives(&trace) {
-                    ranks.push((explained.len(), trace));
+                    ranks.push((all.explained.len(), *trace));
                 }
-                if arguments.format != Form::Json {
-                    let gap = if explained.is_empty() { "" } else { "\n" };
-                    say(&format!("{gap}{}", document(&explanation, arguments, page)))?;
-                }
-                explained.push(explanation);
+                let text = document(&explanation, arguments, page);
+                all.order.push(One::Trace(all.explained.len()));
+                all.explained.push(*explanation);
+                text
             }
-            Err(failure) => code = failure.report(),
+            Ok(Read::Tables(judged)) => {
+                let text = of_tables(&judged, arguments, page);
+                all.order.push(One::Tables(all.tables.len()));
+                all.tables.push(judged);
+                text
+            }
+            Err(failure) => {
+                code = failure.report();
+                continue;
+            }
+        };
+        if arguments.format != Form::Json {
+            let gap = if all.order.len() == 1 { "" } else { "\n" };
+            say(&format!("{gap}{text}"))?;
         }
     }
-    if let Some(text) = compare(&ranks, &mut explained, page).filter(|_| arguments.format != Form::Json) {
+    if let Some(text) = compare(&ranks, &mut all.explained, page).filter(|_| arguments.format != Form::Json) {
         let is_markdown = arguments.format == Form::Markdown;
         say(&if is_markdown { format!("\n```\n{text}```\n") } else { format!("\n{text}") })?;
     }
-    if arguments.format == Form::Json && !explained.is_empty() {
-        say(&json(&explained, arguments.traces.len(), arguments.all))?;
+    if arguments.format == Form::Json && !all.order.is_empty() {
+        say(&json(&all, arguments.traces.len(), arguments.all))?;
     }
-    if let Some(target) = target.filter(|_| !explained.is_empty()) {
+    if let Some(target) = target.filter(|_| !all.order.is_empty()) {
         target.write_with(|out| Ok(out.write_all(file.as_bytes())?))?;
     }
-    Ok((code, explained))
+    Ok((code, all))
 }
 
 /// The page of one trace, into a file or to standard output.
@@ -93,27 +124,34 @@ fn write_page(
     if target.is_none() {
         output::page_has_a_reader()?;
     }
-    let (page, explanation) = page(path, arguments.min_wait, filter, arguments.all, arguments.gains)?;
+    let trace = match input::read_any(path, filter)? {
+        Input::Trace(trace) => *trace,
+        Input::Tables(_) => {
+            let what = "a summary table makes no page: use --format text, markdown or json";
+            return Err(Failure::of(path, what));
+        }
+    };
+    let (page, explanation) = page(trace, path, arguments.min_wait, filter, arguments.all, arguments.gains);
     save::page(&page, target)?;
     Ok(explanation)
 }
 
 /// The page of a trace, and its explanation.
 pub fn page(
+    trace: Trace,
     path: &Path,
     min_wait_ns: trace::Ns,
     filter: &Selection,
     all: bool,
     wanted: Gains,
-) -> Result<(page::Page, Explanation), Failure> {
-    let trace = input::read_part(path, filter)?;
+) -> (page::Page, Explanation) {
     let options = Options { min_wait_ns, selection: filter.clone() };
     let (mut explanation, losses) = super::explanation::each(&trace, &options);
     explanation.trace.path = input::name(path);
     gains::predict(&trace, &mut explanation, &losses, filter, wanted);
     source_lines::read(&trace, &mut explanation);
     let options = page::Options { selection: filter.clone(), all };
-    Ok((page::of_trace(&trace, &explanation, &losses, &options), explanation))
+    (page::of_trace(&trace, &explanation, &losses, &options), explanation)
 }
 
 /// Compares the ranks of traces, each with the number of its explanation, and lets these have what it finds; returns that in
@@ -134,8 +172,17 @@ fn compare(ranks: &[(usize, Trace)], explained: &mut [Explanation], page: Page) 
     }
 }
 
-fn one(path: &Path, options: &Options, wanted: Gains) -> Result<(Explanation, Trace), Failure> {
-    let trace = input::read_part(path, &options.selection)?;
+/// An input that was read and explained.
+enum Read {
+    Trace(Box<Explanation>, Box<Trace>),
+    Tables(Judged),
+}
+
+fn one(path: &Path, options: &Options, wanted: Gains) -> Result<Read, Failure> {
+    let trace = match input::read_any(path, &options.selection)? {
+        Input::Trace(trace) => trace,
+        Input::Tables(tables) => return Ok(Read::Tables(Judged::new(input::name(path), tables))),
+    };
     // Single losses of a large trace take long, and only predictions need them.
     let (mut explanation, losses) = match replay::is_ranked(&trace) || wanted == Gains::Always {
         true => super::explanation::each(&trace, options),
@@ -144,7 +191,16 @@ fn one(path: &Path, options: &Options, wanted: Gains) -> Result<(Explanation, Tr
     explanation.trace.path = input::name(path);
     gains::predict(&trace, &mut explanation, &losses, &options.selection, wanted);
     source_lines::read(&trace, &mut explanation);
-    Ok((explanation, trace))
+    Ok(Read::Trace(Box::new(explanation), trace))
+}
+
+fn of_tables(judged: &Judged, arguments: &Explain, page: Page) -> String {
+    let document = |form| summary_table::document(judged, form, arguments.all).to_string();
+    match arguments.format {
+        Form::Text => document(document::Form::Text(page)),
+        Form::Markdown => document(document::Form::Markdown),
+        Form::Json | Form::Html => summary_table::json(judged),
+    }
 }
 
 fn document(explanation: &Explanation, arguments: &Explain, page: Page) -> String {
@@ -156,17 +212,30 @@ fn document(explanation: &Explanation, arguments: &Explain, page: Page) -> Strin
     }
 }
 
-/// One object for one trace; an array if several were named, even if only one is readable.
-fn json(explained: &[Explanation], asked: usize, all: bool) -> String {
-    match explained {
-        [only] if asked == 1 => explanation::json(only, all),
-        several => explanation::json_array(several, all),
+/// One object for one input; an array if several were named, even if only one is readable.
+fn json(all: &All, asked: usize, in_full: bool) -> String {
+    let one = |one: &One| match one {
+        One::Trace(at) => explanation::json(&all.explained[*at], in_full),
+        One::Tables(at) => summary_table::json(&all.tables[*at]),
+    };
+    match all.order.as_slice() {
+        [only] if asked == 1 => one(only),
+        _ if all.tables.is_empty() => explanation::json_array(&all.explained, in_full),
+        several => {
+            let indented = |text: String| format!("  {}", text.trim_end().replace('\n', "\n  "));
+            let bodies: Vec<String> = several.iter().map(|input| indented(one(input))).collect();
+            format!("[\n{}\n]\n", bodies.join(",\n"))
+        }
     }
 }
 
 /// Refuses to judge a trace without selected calls: that is no pass.
-fn judgeable(explained: &[Explanation]) -> Result<(), Failure> {
-    let Some(empty) = explained.iter().find(|explanation| explanation.chosen_calls == 0) else {
+fn judgeable(all: &All) -> Result<(), Failure> {
+    if let Some(tables) = all.tables.first() {
+        let why = "a summary table has no findings for --fail-over to judge: record a trace";
+        return Err(Failure::of(Path::new(&tables.path), why));
+    }
+    let Some(empty) = all.explained.iter().find(|explanation| explanation.chosen_calls == 0) else {
         return Ok(());
     };
     let why = match empty.trace.calls {

@@ -3,7 +3,7 @@
 use super::explain;
 use crate::args::{Gains, View};
 use crate::failure::{Failure, operating_system};
-use crate::{output, time};
+use crate::{input, output, time};
 use page::serve::Server;
 use std::process::{Command, ExitCode, Stdio};
 
@@ -11,7 +11,9 @@ use std::process::{Command, ExitCode, Stdio};
 pub fn run(arguments: &View) -> Result<ExitCode, Failure> {
     let filter = arguments.filter.selection();
     time::check(&filter)?;
-    let (page, _) = explain::page(&arguments.trace, arguments.min_wait, &filter, false, Gains::Auto)?;
+    let (path, min_wait) = (&arguments.trace, arguments.min_wait);
+    let trace = input::read_part(path, &filter)?;
+    let (page, _) = explain::page(trace, path, min_wait, &filter, false, Gains::Auto);
     let mut bytes = Vec::new();
     page.write(&mut bytes)?;
     drop(page);

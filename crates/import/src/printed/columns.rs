@@ -177,7 +177,11 @@ fn apart(title: &str) -> (&str, Option<String>) {
 
 /// Whether titles are those of a summary, whose rows are sums, not events.
 pub(super) fn is_summary(line: &str) -> bool {
-    let line = line.trim_start_matches(['"', ' ']);
-    let starts = |start: &str| line.starts_with(start);
-    starts("Time(%)") || starts("Time (%)") || starts("Type  Time(%)") || starts("Type\",\"Time(%)")
+    let line = line.trim_start_matches(['"', ' ', '>', '│', '|', '\t']);
+    let first = line.strip_prefix("Type").map_or(line, |rest| rest.trim_start_matches(['"', ',', ' ', '\t']));
+    let has = |words: &[&str]| words.iter().all(|word| line.contains(word));
+    let is_share = first.starts_with("Time(%)") || first.starts_with("Time (%)");
+    is_share
+        || line.starts_with("Host-side activity")
+        || (has(&["Self CPU", "CPU total"]) && !line.starts_with(['{', '[']))
 }

@@ -47,10 +47,20 @@ fn sniff(seen: &Seen<'_>) -> Fit {
 
 fn read(input: Input<'_>, progress: &mut dyn FnMut(Progress)) -> Result<Trace, Problem> {
     let text = input.whole();
-    let mut trace = import(&text.bytes, progress)?;
-    trace.meta.lost.truncated |= text.truncated;
-    Ok(trace)
+    match import(&text.bytes, progress) {
+        Ok(mut trace) => {
+            trace.meta.lost.truncated |= text.truncated;
+            Ok(trace)
+        }
+        Err(problem) if text.bytes.len() <= LONGEST_SUMMARY => {
+            Err(Problem::NoEvents { problem: Box::new(problem), text: text.bytes.into_owned() })
+        }
+        Err(problem) => Err(problem),
+    }
 }
+
+/// Length of the longest text whose sums are worth to look for, bytes: a summary has one row per name.
+const LONGEST_SUMMARY: usize = 16 << 20;
 
 /// Whether a text begins like one of these listings: cheap, and never true for JSON.
 fn begins(head: &[u8]) -> bool {
@@ -117,21 +127,29 @@ struct Found {
 
 impl Found {
     fn problem(&self, text: &[u8]) -> Problem {
+        let of_text = refusal::text(text);
+        if self.summary && !self.nvprof && !matches!(of_text, Problem::Unknown) {
+            return of_text;
+        }
         let (what, what_to_do) = match () {
             () if self.tables => ("a listing without a readable row", "print it again"),
             () if self.text_of_nsys => (
                 "tables of nsys stats laid out as text",
                 "print them with `--format csv --report cuda_api_trace,cuda_gpu_trace`",
             ),
+            () if self.summary && self.nvprof => (
+                "a summary table of nvprof, without events",
+                "`holdup explain` reads its sums; `nvprof --print-gpu-trace --print-api-trace` prints events",
+            ),
             () if self.nvprof => (
                 "nvprof's summary or messages, without events",
                 "print them with `nvprof --print-gpu-trace --print-api-trace`, or write a file with `nvprof -o FILE`",
             ),
             () if self.summary => (
-                "a summary, without events",
-                "print them with `nsys stats --format csv --report cuda_api_trace,cuda_gpu_trace`",
+                "a summary table, without events",
+                "`holdup explain` reads its sums; `nsys stats --format csv --report cuda_api_trace,cuda_gpu_trace` prints events",
             ),
-            () => return refusal::text(text),
+            () => return of_text,
         };
         Problem::NotATrace { what: what.to_owned(), what_to_do }
     }
