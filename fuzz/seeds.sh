@@ -4,7 +4,7 @@ set -euo pipefail
 cd "$(dirname "$0")/.."
 
 corpus=fuzz/corpus
-mkdir -p "$corpus"/{kineto,printed,holdup_file,holdup_table,sqlite,spool,workload,model,results}
+mkdir -p "$corpus"/{kineto,printed,summary,holdup_file,holdup_table,sqlite,spool,workload,model,results}
 
 cargo xtask generate kineto --size 20KB -o "$corpus/kineto/generated.json" >/dev/null
 cargo xtask generate kineto --size 20KB --stacks --seed 2 -o "$corpus/kineto/stacks.json" >/dev/null
@@ -16,6 +16,7 @@ for listing in crates/import/tests/data/printed/*/input.txt; do
     cp "$listing" "$corpus/kineto/$(basename "$(dirname "$listing")").txt"
     { printf '\0'; cat "$listing"; } >"$corpus/printed/$(basename "$(dirname "$listing")")"
 done
+cp crates/summary/tests/tables/*.txt "$corpus/summary/"
 cp crates/workload/tests/data/accepted/*.toml "$corpus/workload/"
 cp crates/sim/models/*.toml "$corpus/model/"
 cp crates/holdup/tests/data/lab/*.json "$corpus/results/"
