@@ -48,6 +48,7 @@ fn main() -> ExitCode {
         #[cfg(unix)]
         args::Verb::Prove(arguments) => commands::prove::run(&arguments, command.color),
         args::Verb::Causes(arguments) => commands::causes::run(&arguments, command.color),
+        args::Verb::Case(arguments) => commands::case::run(&arguments),
         args::Verb::View(arguments) => commands::view::run(&arguments),
         args::Verb::Digest(arguments) => commands::digest::run(&arguments),
         args::Verb::Fleet(arguments) => commands::fleet::run(&arguments),

@@ -141,7 +141,7 @@ impl Directory {
                 return Err(exists(&path));
             }
             if !path.is_dir() || !is_ours(&path).map_err(|error| unwritable(&path, &error))? {
-                let problem = "holds more than an export, and is not replaced: name another directory";
+                let problem = "holds other files, and is not replaced: name another directory";
                 return Err(Failure::of(&path, problem));
             }
         }

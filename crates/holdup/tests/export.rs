@@ -126,11 +126,11 @@ fn what_exists_is_replaced_on_demand_only() {
     std::fs::write(Path::new(&tables).join("thesis.txt"), "mine").expect("can write");
     refuses(
         &holdup(&["export", &example(), "--format", "csv", "-o", &tables, "--force"]),
-        "more than an export",
+        "holds other files",
     );
     refuses(
         &holdup(&["export", &example(), "--format", "csv", "-o", &file, "--force"]),
-        "more than an export",
+        "holds other files",
     );
     assert!(Path::new(&tables).join("thesis.txt").is_file());
     assert_eq!(entries(directory.path()), ["file", "tables"], "nothing is left behind");

@@ -23,6 +23,7 @@ pub use predict::gains::{gains, is_quick};
 pub use predict::ranking::{is_ranked, rank};
 pub use predict::removed::Removed;
 pub use predict::{Bare, Change, Gain, Prediction, Predictor, Progress, fix, fixes};
+pub use recover::layout::kinds as stream_kinds;
 pub use recover::lost::ForQueue;
 pub use recover::recovered::{Recovered, StepOf};
 pub use recover::{recover, recover_on};

@@ -32,6 +32,9 @@ pub(crate) trait Cell: Copy + Sized {
         Ok(())
     }
 
+    /// Gives `each` the values, if they are texts.
+    fn texts(_column: &mut [Self], _each: &mut dyn FnMut(&mut [Sym])) {}
+
     /// Gives `each` the table to which the values refer, and the row numbers; nothing where they refer to none.
     #[cfg(test)]
     fn references(_column: &mut [Self], _each: &mut dyn FnMut(&'static str, &mut [u32])) {}
@@ -141,6 +144,10 @@ impl Cell for Sym {
         if let Some(texts) = to.texts {
             column.iter_mut().for_each(|text| *text = texts[*text]);
         }
+    }
+
+    fn texts(column: &mut [Self], each: &mut dyn FnMut(&mut [Sym])) {
+        each(column);
     }
 }
 

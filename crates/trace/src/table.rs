@@ -109,6 +109,13 @@ macro_rules! table {
                 Ok(())
             }
 
+            /// Gives `each` the name and the values of each column of text.
+            pub(crate) fn texts(&mut self, each: &mut dyn FnMut(&'static str, &mut [$crate::Sym])) {
+                $($crate::cell::Cell::texts(&mut self.$column, &mut |texts| {
+                    each(stringify!($column), texts);
+                });)+
+            }
+
             /// Gives `each` the name, the target and the row numbers of each column that refers to rows.
             #[cfg(test)]
             pub(crate) fn references(

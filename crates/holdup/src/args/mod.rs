@@ -1,5 +1,6 @@
 //! The command line's grammar.
 
+mod case;
 mod diff;
 mod explain;
 mod export;
@@ -13,6 +14,7 @@ mod replay;
 mod tables;
 mod whatif;
 
+pub use case::Case;
 pub use diff::{Diff, Form, Limit};
 pub use explain::{Explain, Explanation, Gains, View};
 pub use export::{Export, Import, Target};
@@ -82,6 +84,7 @@ pub enum Verb {
     #[cfg(unix)]
     Prove(Prove),
     Causes(Causes),
+    Case(Case),
     View(View),
     Digest(Digest),
     Fleet(Fleet),

@@ -1,6 +1,7 @@
 //! One file per command.
 
 pub mod calibrate;
+pub mod case;
 pub mod causes;
 pub mod completions;
 pub mod devices;

@@ -83,8 +83,8 @@ impl Places {
     }
 }
 
-/// Waits of each stream besides its own work: one that ran beside its context's default stream does not wait for that.
-fn kinds(trace: &Trace) -> Vec<StreamKind> {
+/// Waits of each stream of a trace besides its own work: one that ran beside its context's default stream does not wait for that.
+pub fn kinds(trace: &Trace) -> Vec<StreamKind> {
     let ops = &trace.ops;
     let mut order: Vec<OpId> = ops.ids().collect();
     order.sort_by_key(|op| ops.start[op.index()]);

@@ -1,0 +1,44 @@
+//! Whether a workload shows a finding.
+
+use crate::Explain;
+use explain::{Cause, Finding};
+use sim::{Model, Options};
+use trace::Ns;
+use workload::Workload;
+
+/// What a run of a workload shows of a finding.
+#[derive(Clone, Debug, Default)]
+pub struct Shown {
+    /// Whether the first finding of the run has the cause.
+    pub is_first: bool,
+    /// The first finding of the run with the cause; `None` if none has it.
+    pub finding: Option<Finding>,
+    /// The cause of the first finding; `None` without findings.
+    pub first: Option<Cause>,
+    /// How long the run took, ns.
+    pub ns: Ns,
+    /// Why it did not run to its end.
+    pub error: Option<String>,
+}
+
+/// Most rows of the trace of a run.
+const MOST_ROWS: usize = 4_000_000;
+
+/// Runs a workload on a model, and explains the run.
+pub fn shown(workload: &Workload, model: &Model, finding: &Finding, explain: Explain<'_>) -> Shown {
+    let failed = |error: String| Shown { error: Some(error), ..Shown::default() };
+    if let Err(error) = workload.check() {
+        return failed(error.to_string());
+    }
+    let options = Options { trace: true, most_rows: MOST_ROWS, most_calls: 10_000_000 };
+    let trace = match sim::run(workload, model, options) {
+        Ok((_, Some(trace))) => trace,
+        Ok((_, None)) => return failed(String::from("the run has no trace")),
+        Err(error) => return failed(error.to_string()),
+    };
+    let (explanation, _) = explain(&trace);
+    let first = explanation.findings.first().map(|first| first.cause);
+    let ns = trace.span().map_or(0, |(start, end)| end - start);
+    let found = explanation.findings.into_iter().find(|found| found.cause == finding.cause);
+    Shown { is_first: first == Some(finding.cause), finding: found, first, ns, error: None }
+}
