@@ -8,7 +8,7 @@ use trace::{Ns, Selection, Trace};
 pub struct Extract {
     /// The part.
     pub trace: Trace,
-    /// From when to when, ns from the start of the whole trace; `None` if it is the whole trace.
+    /// From when to when, ns of the whole trace's time; `None` if it is the whole trace.
     pub window: Option<(Ns, Ns)>,
     /// Whether the part has the finding as the whole trace has it.
     pub shows: bool,
@@ -27,7 +27,7 @@ pub fn extract(
 ) -> Extract {
     let finding = &explanation.findings[row];
     let (start, end) = trace.span().unwrap_or_default();
-    let mut stretches = stretches(explanation, row, losses, start);
+    let mut stretches = stretches(explanation, row, losses);
     stretches.sort_unstable();
     let mut length = SHORTEST.max(finding.max_ns.saturating_mul(5));
     while length < (end - start) / 2 && !stretches.is_empty() {
@@ -36,7 +36,7 @@ pub fn extract(
         let to = from + length;
         let part = trace.copy(&Selection { from: Some(from), to: Some(to), ..Selection::default() });
         if shows(&explain(&part).0, finding, row) {
-            return Extract { trace: part, window: Some((from - start, to - start)), shows: true };
+            return Extract { trace: part, window: Some((from, to)), shows: true };
         }
         length = length.saturating_mul(2);
     }
@@ -53,14 +53,14 @@ pub(crate) fn shows(explanation: &Explanation, finding: &Finding, row: usize) ->
 }
 
 /// When the finding lost time, and how much, ns.
-fn stretches(explanation: &Explanation, row: usize, losses: &[Loss], start: Ns) -> Vec<(Ns, Ns)> {
+fn stretches(explanation: &Explanation, row: usize, losses: &[Loss]) -> Vec<(Ns, Ns)> {
     let mine = losses.iter().filter(|loss| loss.finding == Some(row as u32) && loss.lost_ns > 0);
     let found: Vec<(Ns, Ns)> = mine.map(|loss| (loss.start, loss.lost_ns)).collect();
     if !found.is_empty() {
         return found;
     }
     let examples = explanation.findings[row].examples.iter();
-    examples.map(|example| (start.saturating_add(example.start_ns), example.duration_ns)).collect()
+    examples.map(|example| (example.start_ns, example.duration_ns)).collect()
 }
 
 /// The middle of the time of that length in which most was lost.

@@ -60,6 +60,8 @@ impl Stage {
 pub struct Wanted {
     /// The number of the finding, from 1; the first by default.
     pub finding: usize,
+    /// The number of GPUs of the workload; by default the fewest with which it shows the finding.
+    pub gpus: Option<u32>,
     /// Whether names stay.
     pub names: bool,
 }
@@ -131,7 +133,7 @@ impl Case {
             row = same(&explanation, &finding, row).ok_or(NoCase::Lost)?;
         }
         progress(Stage::Reproducing);
-        let reproduction = reproduction::reproduce(&trace, &explanation, row, &losses, explain);
+        let reproduction = reproduction::reproduce(&trace, &explanation, row, &losses, wanted.gpus, explain);
         let figures = figures::figures(&trace, &explanation.findings[row], row as u32, &losses);
         let model = reproduction::model(&trace).ok();
         let ruled_out = model.map(|model| ruled_out::ruled_out(&trace, &explanation, row, &losses, &model));

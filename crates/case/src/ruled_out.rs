@@ -42,7 +42,6 @@ impl Considered {
         Some(match self {
             Considered::GpuFull(_) => Cause::GpuFull,
             Considered::NoCpu(..) => Cause::NoCpu,
-            Considered::FirstUse(..) => Cause::FirstUse,
             Considered::QueueFull(..) => Cause::QueueFull,
             Considered::DriverLock(_) => Cause::DriverLock,
             Considered::Allocation(_) => Cause::Allocation,
@@ -51,7 +50,8 @@ impl Considered {
             Considered::TimeSlicing(_) => Cause::TimeSlicing,
             Considered::ConnectionAliasing(..) => Cause::ConnectionAliasing,
             Considered::ProfilerOverhead(_) => Cause::ProfilerOverhead,
-            Considered::Lost(_) => return None,
+            // It is of the finding's own calls.
+            Considered::FirstUse(..) | Considered::Lost(_) => return None,
         })
     }
 
@@ -97,9 +97,10 @@ pub fn ruled_out(trace: &Trace, explanation: &Explanation, row: usize, losses: &
     };
     let found: FxHashSet<&str> = explanation.findings.iter().map(|finding| finding.cause.id()).collect();
     let is_open = |considered: &Considered| considered.cause().is_none_or(|cause| !found.contains(cause.id()));
+    let is_other = |considered: &Considered| finding.cause != Cause::FirstUse || !matches!(considered, Considered::FirstUse(..));
     let all = facts.all();
     RuledOut {
-        causes: all.into_iter().filter(|one| is_open(one) && one.is_ruled_out(finding.lost_ns)).collect(),
+        causes: all.into_iter().filter(|one| is_open(one) && is_other(one) && one.is_ruled_out(finding.lost_ns)).collect(),
         unknown: facts.unknown(),
     }
 }
@@ -225,8 +226,7 @@ impl Facts<'_> {
 
     /// Allocations and frees in what the program repeats.
     fn allocations(&self) -> u64 {
-        let start = self.trace.span().map_or(0, |(start, _)| start);
-        let steady = self.explanation.accounts.steady.map(|steady| (start + steady.start_ns, start + steady.end_ns));
+        let steady = self.explanation.accounts.steady.map(|steady| (steady.start_ns, steady.end_ns));
         let (from, to) = steady.unwrap_or((Ns::MIN, Ns::MAX));
         let is_one = |call: &trace::CallId| {
             let in_time = (from..to).contains(&self.index.start(*call));

@@ -50,11 +50,15 @@ const WORDS: [&str; 34] = [
 ];
 
 /// Starts of kernels of NVIDIA's and PyTorch's libraries that are in no namespace.
-const KERNELS: [&str; 22] = [
+const KERNELS: [&str; 26] = [
+    "nrm2_kernel", "dot_kernel", "reduce_1Block_kernel", "gemvNSP_kernel",
     "ncclDevKernel", "ncclKernel", "ncclAllReduce", "ncclAllGather", "ncclBroadcast", "ncclReduce", "ampere_", "volta_",
     "turing_", "hopper_", "sm50_xmma_", "sm70_xmma_", "sm75_xmma_", "sm80_xmma_", "sm86_xmma_", "sm89_xmma_",
     "sm90_xmma_", "sm100_xmma_", "cutlass_", "cudnn_", "cupy_", "nvjet_",
 ];
+
+/// Starts of types of NVIDIA's libraries that are in no namespace.
+const OF_LIBRARIES: [&str; 5] = ["cublas", "cudnn", "cufft", "cusparse", "cusolver"];
 
 /// Starts of the ranges with which libraries mark their own work, after which nothing of the program follows, or a part that does not stay.
 pub(super) const RANGES: [&str; 19] = [
@@ -135,13 +139,13 @@ pub(super) fn kernel(name: &str) -> bool {
 
 /// Whether each identifier of a text is a word of C++, or begins in a well-known namespace.
 fn parts_are_known(text: &str) -> bool {
-    let text = text.replace("(anonymous namespace)", "").replace("{lambda", "lambda");
     let parts = text.split(|c: char| !(c.is_ascii_alphanumeric() || c == '_' || c == ':'));
-    parts.filter(|part| !part.is_empty()).all(|part| {
-        let first = part.trim_start_matches(':').split("::").next().unwrap_or_default();
+    parts.map(|part| part.trim_matches(':')).all(|part| {
+        let first = part.split("::").next().unwrap_or_default();
         let is_number = first.starts_with(|c: char| c.is_ascii_digit());
         let is_name = part.contains("::") && NAMESPACES.contains(&first);
-        is_number || first.is_empty() || WORDS.contains(&part) || is_name || KERNELS.iter().any(|start| part.starts_with(start))
+        let is_listed = || KERNELS.iter().chain(&OF_LIBRARIES).any(|start| part.starts_with(start));
+        is_number || first.is_empty() || WORDS.contains(&part) || is_name || is_listed()
     })
 }
 
@@ -191,6 +195,9 @@ mod tests {
             "void at::native::vectorized_elementwise_kernel<4, at::native::FillFunctor<float>, std::array<char*, 1ul> >(int, at::native::FillFunctor<float>, std::array<char*, 1ul>)",
             "ncclDevKernel_AllReduce_Sum_f32_RING_LL(ncclDevKernelArgsStorage<4096ul>)",
             "ampere_sgemm_128x64_nn",
+            "void nrm2_kernel<float, float, float, 1, 0, 128>(cublasNrm2Params<int, float, float>)",
+            "void at::native::vectorized_elementwise_kernel<4, at::native::sin_kernel_cuda(at::TensorIteratorBase&)::{lambda()#2}::operator()() const::{lambda(float)#1}, std::array<char*, (unsigned long)2> >(int)",
+            "void (anonymous namespace)::softmax_warp_forward<float, 9, at::native::Max>(float*)",
             "void cutlass::Kernel2<cutlass_80_simt_sgemm_128x64_8x5_nn_align1>",
         ] {
             assert!(kernel(name), "{name}");

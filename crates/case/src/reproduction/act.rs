@@ -57,6 +57,8 @@ pub(super) enum Thing {
 pub(super) enum HostMemory {
     Pinned,
     Pageable,
+    /// Pageable memory that was never touched: a copy into it has its page faults.
+    Fresh,
 }
 
 /// Direction of a copy.

@@ -8,7 +8,7 @@ use rustc_hash::FxHashMap;
 use sim::Model;
 use std::collections::BTreeMap;
 use trace::{ContextId, DeviceId, Ns, ProcessId, StreamId, ThreadId, Trace};
-use workload::{BufferId, Call, Process, Repeat, Step, StreamKind, Workload};
+use workload::{Call, Process, Repeat, Step, StreamKind, Workload};
 
 /// A thread of the workload.
 pub(super) struct Member {
@@ -28,12 +28,19 @@ pub(super) struct Parts<'a> {
     pub sizes: &'a BTreeMap<Thing, u64>,
     /// Whether a thread does one round before those that are timed.
     pub warms_up: bool,
+    /// The part of a kernel's duration that it has: fewer GPUs than in the trace are as busy as those.
+    pub shares: (u32, u32),
+    /// How often times and sizes are shorter than in the trace.
+    pub shrinks: i64,
     /// How long the rounds take together, ns.
     pub lasts: Ns,
 }
 
 /// Most steps of all threads together: a run of the simulator makes a million in a second.
-const MOST_STEPS: f64 = 300_000.0;
+const MOST_STEPS: f64 = 100_000.0;
+
+/// Longest round that a thread does once before those that are timed, ns.
+const LONGEST_WARM_UP: Ns = 250_000_000;
 
 /// The workload of these threads on at most so many GPUs.
 pub(super) fn build(parts: &Parts<'_>, members: &[Member], gpus: u32) -> Workload {
@@ -54,34 +61,53 @@ pub(super) fn build(parts: &Parts<'_>, members: &[Member], gpus: u32) -> Workloa
             *count += 1;
             let name = format!("{}-{count}", member.role.word());
             let ends = member.role == Role::Waiter || !has_waiter;
-            let repeat = if ends { Repeat::Times(rounds(member, lasts)) } else { Repeat::WhileOthers };
+            let repeat = if ends { Repeat::For(lasts) } else { Repeat::WhileOthers };
             made.thread(process, member, &name, repeat);
         }
+    }
+    let (part, of) = parts.shares;
+    if part < of && workload.processes.iter().any(|process| process.streams.len() > waits::HARDWARE_QUEUES) {
+        // Streams that were on GPUs of their own share no hardware queue.
+        workload.connections = Some(workload::MOST_CONNECTIONS);
     }
     workload
 }
 
-/// How often a thread does its round.
-fn rounds(member: &Member, lasts: Ns) -> u64 {
-    /// Fewest rounds: what happens again and again happens more than twice.
-    const FEWEST: i64 = 3;
-    u64::try_from((lasts / member.round.ns.max(1)).max(FEWEST)).unwrap_or(1)
+/// How long the rounds go on, ns: as long as there are not too many steps, and no shorter than the longest round.
+fn lasts(parts: &Parts<'_>, members: &[Member]) -> u64 {
+    let rate: f64 = members.iter().map(|member| rate(&member.round)).sum();
+    let longest = longest(members);
+    let most = (MOST_STEPS / rate.max(f64::MIN_POSITIVE)).min(parts.lasts as f64) as Ns;
+    u64::try_from(most.max(longest.min(parts.lasts))).unwrap_or(1).max(1)
 }
 
-/// How long the rounds take together, ns: less if that were too many steps.
-fn lasts(parts: &Parts<'_>, members: &[Member]) -> Ns {
-    let rate = |member: &Member| made(&member.round.body) / member.round.ns.max(1) as f64;
-    let rate: f64 = members.iter().map(rate).sum();
-    (MOST_STEPS / rate.max(f64::MIN_POSITIVE)).min(parts.lasts as f64) as Ns
+/// The longest round, ns.
+fn longest(members: &[Member]) -> Ns {
+    members.iter().map(|member| member.round.ns).max().unwrap_or(0)
 }
 
-/// Steps that a body makes.
-fn made(body: &[Folded]) -> f64 {
-    let of = |folded: &Folded| match folded {
-        Folded::Step { .. } => 1.0,
-        Folded::Loop { times, body } => median(times.iter().copied()) as f64 * made(body),
-    };
-    body.iter().map(of).sum()
+/// How often times and sizes are shorter than in the trace: rounds that are longer than the whole run is to be become as long as that.
+pub(super) fn shrinks(members: &[Member], lasts: Ns) -> i64 {
+    longest(members).div_euclid(lasts.max(1)) + 1
+}
+
+/// Steps that a thread makes in a nanosecond: fewer than if it waits for nothing, and more than in the trace, by their ratio in the middle.
+fn rate(Round { body, ns }: &Round) -> f64 {
+    /// Duration of a short call, ns: a launch takes 2 to 4 µs.
+    const CALL: f64 = 2_000.0;
+    fn sums(body: &[Folded]) -> (f64, f64) {
+        body.iter().fold((0.0, 0.0), |(steps, ns), folded| match folded {
+            Folded::Step { pauses, .. } => {
+                (steps + 1.0, ns + CALL + median(pauses.iter().map(|pause| pause.all())) as f64)
+            }
+            Folded::Loop { times, body } => {
+                let (times, (of_steps, of_ns)) = (median(times.iter().copied()) as f64, sums(body));
+                (steps + times * of_steps, ns + times * of_ns)
+            }
+        })
+    }
+    let (steps, least) = sums(body);
+    steps / (least.max(1.0) * (*ns).max(1) as f64).sqrt()
 }
 
 /// The GPUs of the workload: those that the threads use, in order, or fewer that stand for several.
@@ -133,9 +159,9 @@ impl Made<'_> {
         let mut writer = Writer::new(self, process, context, name);
         let body = writer.write(&member.round.body);
         let mut before = std::mem::take(&mut writer.before);
-        let mut buffers: Vec<BufferId> = writer.buffers.values().copied().collect();
+        let mut buffers = writer.lasting();
         buffers.sort_unstable();
-        if self.parts.warms_up {
+        if self.parts.warms_up && member.round.ns <= LONGEST_WARM_UP {
             before.extend(body.iter().cloned());
             before.push(Step::Call(Call::SynchronizeContext));
         }

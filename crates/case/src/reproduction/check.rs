@@ -3,15 +3,16 @@
 use crate::Explain;
 use explain::{Cause, Finding};
 use sim::{Model, Options};
+use waits::classify;
 use trace::Ns;
 use workload::Workload;
 
 /// What a run of a workload shows of a finding.
 #[derive(Clone, Debug, Default)]
 pub struct Shown {
-    /// Whether the first finding of the run has the cause.
+    /// Whether the first finding of the run is the same.
     pub is_first: bool,
-    /// The first finding of the run with the cause; `None` if none has it.
+    /// The first finding of the run that is the same; `None` if none is.
     pub finding: Option<Finding>,
     /// The cause of the first finding; `None` without findings.
     pub first: Option<Cause>,
@@ -38,7 +39,14 @@ pub fn shown(workload: &Workload, model: &Model, finding: &Finding, explain: Exp
     };
     let (explanation, _) = explain(&trace);
     let first = explanation.findings.first().map(|first| first.cause);
+    let is_first = explanation.findings.first().is_some_and(|first| is_same(first, finding));
     let ns = trace.span().map_or(0, |(start, end)| end - start);
-    let found = explanation.findings.into_iter().find(|found| found.cause == finding.cause);
-    Shown { is_first: first == Some(finding.cause), finding: found, first, ns, error: None }
+    let found = explanation.findings.into_iter().find(|found| is_same(found, finding));
+    Shown { is_first, finding: found, first, ns, error: None }
+}
+
+/// Whether a finding of a run is that of the trace: the cause, in calls of the same kind. The run makes the driver's calls, the trace may have
+/// the runtime's.
+fn is_same(found: &Finding, finding: &Finding) -> bool {
+    found.cause == finding.cause && classify(&found.waiter.call) == classify(&finding.waiter.call)
 }

@@ -4,7 +4,7 @@ use super::act::{Act, HostMemory, Item, Node, Pause, Thing, Way};
 use super::links::{Link, Links};
 use super::states::Activity;
 use replay::{Recovered, StepOf};
-use rustc_hash::FxHashMap;
+use rustc_hash::{FxHashMap, FxHashSet};
 use sim::{CallOf, Does, RecordedStep};
 use std::collections::BTreeMap;
 use trace::{CallId, CopyKind, MemoryKind, Ns, OpId, OpKind, StreamId, Sym, Trace};
@@ -16,6 +16,9 @@ const MOST: usize = 20_000;
 /// Most blocks of a kernel's grid, and threads of a block, that a workload takes.
 const MOST_THREADS: u32 = 1024;
 
+/// Time of a call that does not matter, ns: other calls take longer.
+const BRIEF: Ns = 2_000;
+
 /// Sources of a thread's steps.
 pub(super) struct Sources<'a> {
     pub trace: &'a Trace,
@@ -24,6 +27,8 @@ pub(super) struct Sources<'a> {
     /// By operation of [`Recovered::works`]: the first operation of the trace.
     pub ops: &'a [OpId],
     pub activity: &'a Activity,
+    /// Sizes of the copies to pageable memory that took as long as those into memory that was never touched.
+    pub fresh: &'a FxHashSet<i64>,
     /// From when to when steps are taken, ns from the trace's time 0.
     pub window: (Ns, Ns),
 }
@@ -221,7 +226,10 @@ impl<'a> Reader<'a> {
         };
         let way = match row.copy {
             CopyKind::HtoD | CopyKind::HtoA => Way::In(memory(row.src)),
-            CopyKind::DtoH | CopyKind::AtoH => Way::Out(memory(row.dst)),
+            CopyKind::DtoH | CopyKind::AtoH => match memory(row.dst) {
+                HostMemory::Pageable if self.from.fresh.contains(&row.bytes) => Way::Out(HostMemory::Fresh),
+                memory => Way::Out(memory),
+            },
             CopyKind::HtoH
             | CopyKind::PtoP
             | CopyKind::UnifiedHtoD
@@ -312,6 +320,7 @@ impl<'a> Reader<'a> {
             Class::Query => return,
             Class::Launch | Class::Copy { .. } | Class::Fill => "calls whose GPU operations are not in the trace",
             Class::Allocate | Class::Release => "allocations of arrays and mapped memory",
+            Class::Sync | Class::Load | Class::Create | Class::Os | Class::Other if own < BRIEF => return,
             Class::Sync | Class::Load | Class::Create | Class::Os | Class::Other => "other calls, which are work of the same length",
         };
         *self.left_out.entry(what).or_default() += 1;

@@ -27,11 +27,11 @@ use explain::{Cause, Explanation, Loss, Phase};
 use fold::median;
 use items::{Graphs, LeftOut, Reader, Sources};
 use replay::Recovered;
-use rustc_hash::FxHashMap;
+use rustc_hash::{FxHashMap, FxHashSet};
 use sim::Model;
 use states::Activity;
 use std::collections::BTreeMap;
-use trace::{Ns, OpId, Trace};
+use trace::{CopyKind, MemoryKind, Ns, OpId, Trace};
 use waits::Index;
 use workload::{StreamKind, Workload};
 
@@ -47,6 +47,8 @@ pub struct Reproduction {
     pub gpus: u32,
     /// The number of GPUs that its threads use in the trace.
     pub gpus_in_trace: u32,
+    /// How often its times and sizes are shorter than those of the trace.
+    pub shrinks: i64,
     /// The number of its threads.
     pub threads: usize,
     /// The number of threads with calls in the trace.
@@ -67,6 +69,7 @@ pub fn reproduce(
     explanation: &Explanation,
     row: usize,
     losses: &[Loss],
+    gpus: Option<u32>,
     explain: Explain<'_>,
 ) -> Result<Reproduction, String> {
     let finding = &explanation.findings[row];
@@ -74,17 +77,15 @@ pub fn reproduce(
     let model = model(trace).map_err(|error| error.to_string())?;
     let chosen = chosen::chosen(trace, finding, row as u32, losses);
     let all = chosen::all(trace, &chosen);
-    let window = window(trace, explanation, finding.phase);
+    let window = window(trace, explanation, row, losses);
     let material = Material::of(trace, &recovered, &model, window, finding.cause != Cause::FirstUse);
     let mut best: Option<Reproduction> = None;
     for threads in [&chosen, &all] {
         let drafts = material.drafts(threads);
-        let gpus = drafts.gpus;
-        // With as many GPUs as in the trace first; fewer only if the finding is the same with them.
-        for count in [gpus, 1, 2].into_iter().take_while(|count| *count <= gpus || *count == gpus) {
-            let is_tried = count == gpus && best.as_ref().is_some_and(|best| best.gpus == gpus && best.threads == drafts.members.len());
-            if is_tried || count != gpus && !best.as_ref().is_some_and(|best| best.shown.is_first && best.gpus > count) {
-                continue;
+        for count in counts(drafts.gpus, gpus) {
+            // Fewer GPUs are tried for what those of the trace show.
+            if best.as_ref().is_some_and(|best| count < best.gpus && !best.shown.is_first) {
+                break;
             }
             let Some(made) = material.run(&drafts, count, finding, explain) else { continue };
             if best.as_ref().is_none_or(|best| is_better(&made, best)) {
@@ -96,6 +97,15 @@ pub fn reproduce(
         }
     }
     best.ok_or_else(|| String::from("the threads of the finding make no calls that a workload has steps for"))
+}
+
+/// Numbers of GPUs to try: as many as in the trace, then two and one; or the wanted number alone.
+fn counts(in_trace: u32, wanted: Option<u32>) -> Vec<u32> {
+    let fewer = [2, 1].into_iter().filter(|count| *count < in_trace);
+    match wanted {
+        Some(count) => vec![count.clamp(1, in_trace)],
+        None => std::iter::once(in_trace).chain(fewer).collect(),
+    }
 }
 
 /// Whether a workload shows the finding better than another one, or as well on fewer GPUs.
@@ -111,12 +121,38 @@ pub fn model(trace: &Trace) -> Result<Model, sim::Error> {
     Model::nearest(compute, device.as_ref().map_or("", |device| trace.text(device.name)))
 }
 
-/// The time whose steps are taken: what the program repeats, or all of it if the finding is of something that happens once.
-fn window(trace: &Trace, explanation: &Explanation, phase: Phase) -> (Ns, Ns) {
+/// The time whose steps are taken: what the program repeats; else the time in which the finding lost time; all of it if it is of something
+/// that happens once.
+fn window(trace: &Trace, explanation: &Explanation, row: usize, losses: &[Loss]) -> (Ns, Ns) {
     let (start, end) = trace.span().unwrap_or_default();
-    let steady = explanation.accounts.steady.filter(|_| phase == Phase::Recurring);
-    let steady = steady.map(|steady| (start + steady.start_ns, start + steady.end_ns));
-    steady.filter(|(from, to)| from < to).unwrap_or((start, end.saturating_add(1)))
+    let all = (start, end.saturating_add(1));
+    if explanation.findings[row].phase == Phase::Once {
+        return all;
+    }
+    let steady = explanation.accounts.steady.map(|steady| (steady.start_ns, steady.end_ns));
+    let mine = || losses.iter().filter(|loss| loss.finding == Some(row as u32) && loss.lost_ns > 0);
+    let lost = || Some((mine().map(|loss| loss.start).min()?, mine().map(|loss| loss.end).max()?));
+    steady.or_else(lost).filter(|(from, to)| from < to).unwrap_or(all)
+}
+
+/// Sizes of the copies to pageable memory that took as long as those into memory that was never touched take on a model: pages are mapped
+/// meanwhile, and no record says so.
+fn fresh(trace: &Trace, model: &Model) -> FxHashSet<i64> {
+    /// The smallest copy in which page faults show, bytes.
+    const LEAST: i64 = 64 << 10;
+    let ops = &trace.ops;
+    let mut rates: FxHashMap<i64, Vec<i64>> = FxHashMap::default();
+    for at in 0..ops.len() {
+        let is_out = ops.copy[at] == CopyKind::DtoH && ops.dst[at] == MemoryKind::Pageable;
+        if is_out && ops.bytes[at] >= LEAST {
+            let ns = (ops.end[at] - ops.start[at]).max(1);
+            rates.entry(ops.bytes[at]).or_default().push(ops.bytes[at].saturating_mul(1000) / ns);
+        }
+    }
+    let of = &model.copies.to_host;
+    // The middle of two rates by their ratio.
+    let middle = (of.fresh_mb_s as f64 * of.pageable_mb_s as f64).sqrt() as i64;
+    rates.into_iter().filter(|(_, rates)| median(rates.iter().copied()) < middle).map(|(bytes, _)| bytes).collect()
 }
 
 /// What workloads of a trace are made from.
@@ -129,6 +165,7 @@ struct Material<'a> {
     /// By operation of the recovered steps: the first operation of the trace.
     ops: Vec<OpId>,
     activity: Activity,
+    fresh: FxHashSet<i64>,
     kinds: Vec<StreamKind>,
     warms_up: bool,
 }
@@ -157,8 +194,8 @@ impl<'a> Material<'a> {
             }
         }
         let (index, activity) = (Index::of(trace), Activity::of(trace));
-        let kinds = replay::stream_kinds(trace);
-        Material { trace, index, recovered, model, window, ops, activity, kinds, warms_up }
+        let (kinds, fresh) = (replay::stream_kinds(trace), fresh(trace, model));
+        Material { trace, index, recovered, model, window, ops, activity, fresh, kinds, warms_up }
     }
 
     /// The rounds of these threads.
@@ -172,6 +209,7 @@ impl<'a> Material<'a> {
             recovered: self.recovered,
             ops: &self.ops,
             activity: &self.activity,
+            fresh: &self.fresh,
             window: self.window,
         };
         for (row, thread) in self.recovered.threads.iter().enumerate() {
@@ -230,9 +268,11 @@ impl<'a> Material<'a> {
             trace: self.trace,
             model: self.model,
             kinds: &self.kinds,
+            shares: (gpus.min(drafts.gpus), drafts.gpus),
             graphs: &drafts.graphs.all,
             sizes: &drafts.sizes,
             warms_up: self.warms_up,
+            shrinks: build::shrinks(&drafts.members, LASTS),
             lasts: LASTS,
         };
         let workload = build::build(&parts, &drafts.members, gpus);
@@ -244,6 +284,7 @@ impl<'a> Material<'a> {
             model: self.model.name.clone(),
             gpus,
             gpus_in_trace: drafts.gpus,
+            shrinks: parts.shrinks,
             threads: drafts.members.len(),
             threads_in_trace: self.recovered.threads.iter().flatten().count(),
             left_out: drafts.left_out.iter().map(|(what, count)| (*what, *count)).collect(),

@@ -27,6 +27,8 @@ pub(super) enum Use {
     Second,
     Pinned,
     Pageable,
+    /// Memory that is new in each round.
+    Fresh,
     /// A fill of so many bytes.
     Fill(u64),
     /// Memory that is registered.
@@ -39,8 +41,7 @@ pub(super) struct Writer<'a, 'p> {
     process: &'a mut Process,
     context: workload::ContextId,
     thread: &'a str,
-    /// Buffers that exist before the timed steps.
-    pub buffers: FxHashMap<Use, BufferId>,
+    buffers: FxHashMap<Use, BufferId>,
     graphs: FxHashMap<u32, GraphId>,
     events: FxHashMap<u32, EventId>,
     /// Buffers, streams and events that the thread makes, by their number.
@@ -69,6 +70,12 @@ impl<'a, 'p> Writer<'a, 'p> {
         }
     }
 
+    /// The buffers that exist during all timed steps.
+    pub fn lasting(&self) -> Vec<BufferId> {
+        let all = self.buffers.iter().filter(|(of, _)| **of != Use::Fresh);
+        all.map(|(_, buffer)| *buffer).collect()
+    }
+
     /// The steps of a round.
     pub fn write(&mut self, body: &[Folded]) -> Vec<Step> {
         self.reserve(body);
@@ -80,6 +87,7 @@ impl<'a, 'p> Writer<'a, 'p> {
         let mut sizes: BTreeMap<Use, u64> = BTreeMap::new();
         sizes_of(body, &mut sizes);
         for (of, bytes) in sizes {
+            let bytes = self.bytes(bytes);
             self.buffer(of, bytes);
         }
     }
@@ -93,12 +101,15 @@ impl<'a, 'p> Writer<'a, 'p> {
             Use::Second => ("device-2".to_owned(), Memory::Device),
             Use::Pinned => ("pinned".to_owned(), Memory::Pinned),
             Use::Pageable => ("pageable".to_owned(), Memory::Pageable),
+            Use::Fresh => ("fresh".to_owned(), Memory::Fresh),
             Use::Fill(bytes) => (format!("fill-{bytes}"), Memory::Device),
             Use::Registered(slot) => (format!("registered-{slot}"), Memory::Pageable),
         };
         let buffer = self.process.buffer(format!("{}-{word}", self.thread), self.context, memory, bytes);
         self.buffers.insert(of, buffer);
-        self.before.push(Step::Call(Call::Allocate { buffer, stream: None }));
+        if of != Use::Fresh {
+            self.before.push(Step::Call(Call::Allocate { buffer, stream: None }));
+        }
         buffer
     }
 
@@ -107,9 +118,17 @@ impl<'a, 'p> Writer<'a, 'p> {
         for folded in body {
             match folded {
                 Folded::Step { act, pauses, kernels, .. } => {
-                    pause(&mut steps, pauses);
-                    let ns = median(kernels.iter().copied());
-                    steps.push(self.step(act, ns));
+                    pause(&mut steps, pauses, self.paid(act), self.made.parts.shrinks);
+                    let ns = self.shared(median(kernels.iter().copied()));
+                    let step = self.step(act, ns);
+                    match self.fresh(act) {
+                        Some(buffer) => steps.extend([
+                            Step::Call(Call::Allocate { buffer, stream: None }),
+                            step,
+                            Step::Call(Call::Free { buffer, stream: None }),
+                        ]),
+                        None => steps.push(step),
+                    }
                 }
                 Folded::Loop { times, body } => {
                     let steps_of = self.steps(body);
@@ -136,7 +155,8 @@ impl<'a, 'p> Writer<'a, 'p> {
             }
             Act::Copy { stream, in_stream: _, way, bytes } => self.copy(*stream, *way, *bytes),
             Act::Fill { stream, bytes } => {
-                let (stream, buffer) = (self.stream(*stream), self.buffer(Use::Fill(*bytes), *bytes));
+                let (stream, size) = (self.stream(*stream), self.bytes(*bytes));
+                let buffer = self.buffer(Use::Fill(*bytes), size);
                 Call::Fill { buffer, value: Value::Int(0), stream: Some(stream) }
             }
             Act::Synchronize(stream) => Call::SynchronizeStream { stream: self.stream(*stream) },
@@ -158,6 +178,33 @@ impl<'a, 'p> Writer<'a, 'p> {
         })
     }
 
+    /// The duration of a kernel, ns: where fewer GPUs stand for those of the trace, they are as busy as those.
+    fn shared(&self, ns: Ns) -> Ns {
+        let (part, of) = self.made.parts.shares;
+        ns * Ns::from(part.max(1)) / Ns::from(of.max(1)) / self.made.parts.shrinks
+    }
+
+    /// The size of a copy or a fill in whole words.
+    fn bytes(&self, bytes: u64) -> u64 {
+        let shrinks = u64::try_from(self.made.parts.shrinks).unwrap_or(1).max(1);
+        (bytes / shrinks / 4).max(1) * 4
+    }
+
+    /// The work of the thread before a step that other steps do, ns: to map and unmap memory that is new in each round.
+    fn paid(&self, act: &Act) -> Ns {
+        const PAGE: u64 = 4096;
+        let Some(buffer) = self.fresh(act) else { return 0 };
+        let (host, bytes) = (&self.made.parts.model.host, self.process.buffers[buffer].bytes);
+        let pages = Ns::try_from(bytes / PAGE).unwrap_or(0);
+        2 * host.map_ns + pages.saturating_mul(host.unmap_page_ns)
+    }
+
+    /// The memory that a step needs anew.
+    fn fresh(&self, act: &Act) -> Option<BufferId> {
+        let is_fresh = matches!(act, Act::Copy { way: Way::Out(HostMemory::Fresh), .. });
+        self.buffers.get(&Use::Fresh).copied().filter(|_| is_fresh)
+    }
+
     fn stream(&mut self, stream: StreamId) -> workload::StreamId {
         self.made.stream(self.process, stream, self.context)
     }
@@ -173,10 +220,11 @@ impl<'a, 'p> Writer<'a, 'p> {
     }
 
     fn copy(&mut self, stream: Option<StreamId>, way: Way, bytes: u64) -> Call {
-        let stream = stream.map(|stream| self.stream(stream));
+        let (stream, bytes) = (stream.map(|stream| self.stream(stream)), self.bytes(bytes));
         let host = |memory: HostMemory| match memory {
             HostMemory::Pinned => Use::Pinned,
             HostMemory::Pageable => Use::Pageable,
+            HostMemory::Fresh => Use::Fresh,
         };
         let (from, to) = match way {
             Way::In(memory) => (host(memory), Use::Device),
@@ -267,10 +315,10 @@ impl<'a, 'p> Writer<'a, 'p> {
         self.graphs.insert(number, graph);
         let stream = self.capturing();
         let nodes = self.made.parts.graphs.get(number as usize).map_or(&[][..], Vec::as_slice);
-        let shared: Ns = nodes.iter().map(|node| node.ns).sum::<Ns>() / nodes.len().clamp(1, MOST_NODES) as Ns;
+        let mean: Ns = nodes.iter().map(|node| node.ns).sum::<Ns>() / nodes.len().clamp(1, MOST_NODES) as Ns;
         let is_long = nodes.len() > MOST_NODES;
         let launch = |node: &Node| {
-            let ns = if is_long { shared } else { node.ns };
+            let ns = self.shared(if is_long { mean } else { node.ns });
             let (kernel, grid) = kernel(self.made.parts.model, ns, node.grid, node.block);
             Step::Call(Call::Launch { kernel, grid, block: node.block, stream })
         };
@@ -313,6 +361,7 @@ fn uses(act: &Act) -> Vec<(Use, u64)> {
             let other = match way {
                 Way::In(HostMemory::Pinned) | Way::Out(HostMemory::Pinned) => Use::Pinned,
                 Way::In(HostMemory::Pageable) | Way::Out(HostMemory::Pageable) => Use::Pageable,
+                Way::In(HostMemory::Fresh) | Way::Out(HostMemory::Fresh) => Use::Fresh,
                 Way::Within => Use::Second,
             };
             vec![(Use::Device, *bytes), (other, *bytes)]
@@ -333,11 +382,12 @@ fn uses(act: &Act) -> Vec<(Use, u64)> {
     }
 }
 
-/// Adds the time before a step: that of the round in the middle.
-fn pause(steps: &mut Vec<Step>, pauses: &[Pause]) {
+/// Adds the time before a step: that of the round in the middle, without work that other steps do.
+fn pause(steps: &mut Vec<Step>, pauses: &[Pause], paid: Ns, shrinks: i64) {
     let mut sorted = pauses.to_vec();
     sorted.sort_by_key(|pause| pause.all());
     let Some(Pause { work, sleep, hold }) = sorted.get(sorted.len() / 2).copied() else { return };
+    let [work, sleep, hold] = [(work / shrinks - paid).max(0), sleep / shrinks, hold / shrinks];
     let ns = |ns: Ns| u64::try_from(ns).unwrap_or(0);
     let parts = [
         (hold, Call::Hold { ns: ns(hold) }),

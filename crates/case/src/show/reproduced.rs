@@ -43,19 +43,24 @@ pub fn command_on_model(made: &Reproduction) -> Option<String> {
 
 /// What it consists of.
 fn made_of(made: &Reproduction) -> String {
-    let Reproduction { threads, threads_in_trace, gpus, gpus_in_trace, .. } = made;
+    let Reproduction { threads, threads_in_trace, gpus, gpus_in_trace, shrinks, .. } = made;
     let count = |number: usize, one, many| units::counted(number as u64, one, many);
     let gpus_words = units::counted(u64::from(*gpus), "GPU", "GPUs");
     let fewer = match gpus < gpus_in_trace {
         true => format!(
-            " The {gpus_in_trace} GPUs of the trace are {gpus_words} here, so that it runs where there are fewer: their threads share {}.",
-            if *gpus == 1 { "it" } else { "them" }
+            " {} for the {gpus_in_trace} of the trace, so that it runs where there are fewer; kernels take as much less time as there are fewer \
+             GPUs, so that these are as busy.",
+            if *gpus == 1 { String::from("It stands") } else { String::from("They stand") }
         ),
         false => String::new(),
     };
+    let shorter = match shrinks {
+        2.. => format!(" Copies are {shrinks} times smaller, and kernels and pauses as much shorter, so that it takes seconds."),
+        _ => String::new(),
+    };
     format!(
         "It runs {} of the trace's {threads_in_trace} on {gpus_words}: their calls, streams, copies and waits, in the round that repeats. Kernels \
-         are loops of the measured durations.{fewer}",
+         are loops of the measured durations.{fewer}{shorter}",
         count(*threads, "thread", "threads")
     )
 }

@@ -30,6 +30,9 @@ pub struct Case {
     /// The finding, by its name in `holdup explain`.
     #[arg(long, value_name = "FINDING", default_value = "H1", value_parser = number)]
     pub finding: usize,
+    /// Make a reproduction for so many GPUs [default: the fewest on which it shows the finding on the model].
+    #[arg(long, value_name = "COUNT", value_parser = clap::value_parser!(u32).range(1..=1024))]
+    pub gpus: Option<u32>,
     /// Keep the names of the program in the report, the reproduction and the trace.
     #[arg(long)]
     pub names: bool,

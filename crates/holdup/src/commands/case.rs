@@ -29,7 +29,7 @@ pub fn run(arguments: &args::Case) -> Result<ExitCode, Failure> {
         let done = Stage::ALL.iter().position(|of| *of == stage).unwrap_or(0);
         bar.update(stage.words(), done as u64, Some(total));
     };
-    let wanted = Wanted { finding: arguments.finding, names: arguments.names };
+    let wanted = Wanted { finding: arguments.finding, gpus: arguments.gpus, names: arguments.names };
     let explain = |trace: &trace::Trace| explanation::each(trace, &Options::default());
     let made = Case::of(trace, &wanted, &explain, &mut progress);
     drop(bar);
