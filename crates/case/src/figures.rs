@@ -58,7 +58,8 @@ pub struct Figures {
 /// The figures of a finding; `None` if the trace has no single durations of it.
 pub fn figures(trace: &Trace, finding: &Finding, row: u32, losses: &[Loss]) -> Option<Figures> {
     let index = Index::of(trace);
-    let mine: Vec<&Loss> = losses.iter().filter(|loss| loss.finding == Some(row) && loss.lost_ns > 0).collect();
+    let mine: Vec<&Loss> =
+        losses.iter().filter(|loss| loss.finding == Some(row) && loss.lost_ns > 0).collect();
     let calls: FxHashSet<CallId> = mine.iter().filter_map(|loss| loss.call.some()).collect();
     if !calls.is_empty() {
         return of_calls(trace, &index, &calls, losses);
@@ -76,14 +77,19 @@ fn of_calls(trace: &Trace, index: &Index<'_>, calls: &FxHashSet<CallId>, losses:
     let took = |call: &CallId| table.end[call.index()] - table.start[call.index()];
     let of = |call: &CallId| (table.thread[call.index()], table.name[call.index()]);
     let same: FxHashSet<_> = calls.iter().map(of).collect();
-    let lost: FxHashSet<CallId> = losses.iter().filter(|loss| loss.lost_ns > 0).map(|loss| loss.call).collect();
+    let lost: FxHashSet<CallId> =
+        losses.iter().filter(|loss| loss.lost_ns > 0).map(|loss| loss.call).collect();
     let threads: FxHashSet<ThreadId> = same.iter().map(|(thread, _)| *thread).collect();
     let mut others: Vec<Ns> = Vec::new();
     for thread in threads {
         let all = index.calls.of_thread(thread).iter();
         others.extend(all.filter(|call| same.contains(&of(call)) && !lost.contains(call)).map(took));
     }
-    Some(Figures { subject: Subject::Calls, lost: Spread::of(calls.iter().map(took))?, beside: Spread::of(others) })
+    Some(Figures {
+        subject: Subject::Calls,
+        lost: Spread::of(calls.iter().map(took))?,
+        beside: Spread::of(others),
+    })
 }
 
 /// Operations that waited for the cause, and the waits of all others.
@@ -128,7 +134,8 @@ pub(crate) fn is_waiter(trace: &Trace, finding: &Finding, thread: ThreadId) -> b
     let row = trace.threads.row(thread);
     let pid = row.process.some().map_or(0, |process| trace.processes.pid[process.index()]);
     let is = |of: (i64, i64)| of == (pid, row.tid);
-    is((finding.waiter.pid, finding.waiter.tid)) || finding.threads.iter().any(|waiter| is((waiter.pid, waiter.tid)))
+    is((finding.waiter.pid, finding.waiter.tid))
+        || finding.threads.iter().any(|waiter| is((waiter.pid, waiter.tid)))
 }
 
 #[cfg(test)]

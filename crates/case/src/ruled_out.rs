@@ -67,7 +67,9 @@ impl Considered {
             Considered::ProfilerOverhead(ns) => ns <= lost / PART,
             Considered::FirstUse(calls, first, last) => calls >= 5 && last >= first / 2,
             Considered::QueueFull(most, depth) => most < depth / 2,
-            Considered::Allocation(count) | Considered::Pageable(count) | Considered::Lost(count) => count == 0,
+            Considered::Allocation(count) | Considered::Pageable(count) | Considered::Lost(count) => {
+                count == 0
+            }
             Considered::TimeSlicing(contexts) => contexts <= 1,
             Considered::ConnectionAliasing(streams, queues) => streams <= queues,
         }
@@ -84,7 +86,13 @@ pub struct RuledOut {
 }
 
 /// The other causes of a finding that were considered.
-pub fn ruled_out(trace: &Trace, explanation: &Explanation, row: usize, losses: &[Loss], model: &Model) -> RuledOut {
+pub fn ruled_out(
+    trace: &Trace,
+    explanation: &Explanation,
+    row: usize,
+    losses: &[Loss],
+    model: &Model,
+) -> RuledOut {
     let finding = &explanation.findings[row];
     let facts = Facts {
         trace,
@@ -96,11 +104,17 @@ pub fn ruled_out(trace: &Trace, explanation: &Explanation, row: usize, losses: &
         waiters: trace.threads.ids().filter(|thread| is_waiter(trace, finding, *thread)).collect(),
     };
     let found: FxHashSet<&str> = explanation.findings.iter().map(|finding| finding.cause.id()).collect();
-    let is_open = |considered: &Considered| considered.cause().is_none_or(|cause| !found.contains(cause.id()));
-    let is_other = |considered: &Considered| finding.cause != Cause::FirstUse || !matches!(considered, Considered::FirstUse(..));
+    let is_open =
+        |considered: &Considered| considered.cause().is_none_or(|cause| !found.contains(cause.id()));
+    let is_other = |considered: &Considered| {
+        finding.cause != Cause::FirstUse || !matches!(considered, Considered::FirstUse(..))
+    };
     let all = facts.all();
     RuledOut {
-        causes: all.into_iter().filter(|one| is_open(one) && is_other(one) && one.is_ruled_out(finding.lost_ns)).collect(),
+        causes: all
+            .into_iter()
+            .filter(|one| is_open(one) && is_other(one) && one.is_ruled_out(finding.lost_ns))
+            .collect(),
         unknown: facts.unknown(),
     }
 }
@@ -144,10 +158,19 @@ impl Facts<'_> {
         let trace = self.trace;
         let is_scheduled = trace.states.thread.iter().any(|thread| self.waiters.contains(thread));
         let questions = [
-            (!is_scheduled, "whether the threads lacked a processor: the trace has no scheduler's records of them"),
-            (!trace.meta.locks_watched, "whether the threads waited for the driver's locks: the trace does not have all of these waits"),
+            (
+                !is_scheduled,
+                "whether the threads lacked a processor: the trace has no scheduler's records of them",
+            ),
+            (
+                !trace.meta.locks_watched,
+                "whether the threads waited for the driver's locks: the trace does not have all of these waits",
+            ),
             (trace.ops.is_empty(), "whether the GPUs were busy: the trace has no GPU operations"),
-            (trace.meta.clock == trace::Clock::Separate, "what the GPUs did meanwhile: their clock is not the host's"),
+            (
+                trace.meta.clock == trace::Clock::Separate,
+                "what the GPUs did meanwhile: their clock is not the host's",
+            ),
         ];
         questions.into_iter().filter(|(is_open, _)| *is_open).map(|(_, question)| question).collect()
     }
@@ -200,7 +223,8 @@ impl Facts<'_> {
 
     /// The most contexts with operations on a GPU.
     fn contexts(&self) -> u64 {
-        let used: FxHashSet<_> = self.trace.ops.stream.iter().map(|stream| self.trace.context_of_stream(*stream)).collect();
+        let used: FxHashSet<_> =
+            self.trace.ops.stream.iter().map(|stream| self.trace.context_of_stream(*stream)).collect();
         let devices = used.into_iter().filter_map(|context| context.some());
         self.most_per_device(devices.map(|context| self.trace.contexts.device[context.index()]))
     }

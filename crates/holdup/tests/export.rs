@@ -128,10 +128,7 @@ fn what_exists_is_replaced_on_demand_only() {
         &holdup(&["export", &example(), "--format", "csv", "-o", &tables, "--force"]),
         "holds other files",
     );
-    refuses(
-        &holdup(&["export", &example(), "--format", "csv", "-o", &file, "--force"]),
-        "holds other files",
-    );
+    refuses(&holdup(&["export", &example(), "--format", "csv", "-o", &file, "--force"]), "holds other files");
     assert!(Path::new(&tables).join("thesis.txt").is_file());
     assert_eq!(entries(directory.path()), ["file", "tables"], "nothing is left behind");
 }

@@ -133,12 +133,14 @@ fn what_is_made_of_a_trace_has_no_more_readers_than_it() {
     fs::copy(example, at("trace")).expect("can copy");
     for (readers, file, folder) in [(0o600, 0o600, 0o700), (0o640, 0o640, 0o750), (0o644, 0o644, 0o755)] {
         fs::set_permissions(at("trace"), fs::Permissions::from_mode(readers)).expect("own file");
-        let outputs: [(&[&str], &str, u32); 6] = [
+        let outputs: [(&[&str], &str, u32); 8] = [
             (&["import", "trace"], "out.holdup", file),
             (&["explain", "trace", "--gains", "never", "--format", "html"], "out.html", file),
             (&["explain", "trace", "--gains", "never", "--format", "json"], "out.json", file),
             (&["export", "trace", "--format", "chrome"], "out.trace", file),
             (&["export", "trace", "--format", "csv"], "out.csv", folder),
+            (&["case", "trace"], "out.case", folder),
+            (&["case", "trace"], "out.zip", file),
             (&["digest", "trace"], "out.digests", 0o755),
         ];
         for (words, name, expected) in outputs {

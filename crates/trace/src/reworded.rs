@@ -60,7 +60,8 @@ mod tests {
         let texts: Vec<&str> = trace.strings.iter().map(|(_, text)| text).collect();
         assert_eq!(texts, ["", "threads-0", "ranges-0", "ops-0"]);
         assert_eq!(trace.text(trace.ops.name[0]), "ops-0");
-        let expected = [("ops", "name", "kernel"), ("ranges", "name", "secret"), ("threads", "name", "secret")];
+        let expected =
+            [("ops", "name", "kernel"), ("ranges", "name", "secret"), ("threads", "name", "secret")];
         assert_eq!(seen, expected.map(|(table, column, text)| (table, column, text.to_owned())).into());
     }
 
@@ -88,6 +89,9 @@ mod tests {
         assert!(columns >= 20, "{columns}");
         let texts: Vec<&str> = trace.strings.iter().map(|(_, text)| text).collect();
         assert_eq!(texts, ["", "public"]);
-        assert_eq!((trace.text(trace.frames.module[0]), trace.text(trace.tallies.name[0])), ("public", "public"));
+        assert_eq!(
+            (trace.text(trace.frames.module[0]), trace.text(trace.tallies.name[0])),
+            ("public", "public")
+        );
     }
 }

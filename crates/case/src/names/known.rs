@@ -1,9 +1,25 @@
 //! Names that are no secret of a program: those of CUDA, of its libraries, of the operating system and of well-known frameworks.
 
 /// Starts of the functions of CUDA and of the libraries that come with it.
-const FUNCTIONS: [&str; 17] = [
-    "cuda", "hip", "nccl", "rccl", "cublas", "cudnn", "cusparse", "cusolver", "cufft", "curand", "nvrtc", "nvJitLink",
-    "nvtx", "cupti", "pthread_", "MPI_", "PMPI_",
+const FUNCTIONS: [&str; 18] = [
+    "libcudart_static_",
+    "cuda",
+    "hip",
+    "nccl",
+    "rccl",
+    "cublas",
+    "cudnn",
+    "cusparse",
+    "cusolver",
+    "cufft",
+    "curand",
+    "nvrtc",
+    "nvJitLink",
+    "nvtx",
+    "cupti",
+    "pthread_",
+    "MPI_",
+    "PMPI_",
 ];
 
 /// Functions of the C library that a trace may have waits or calls of.
@@ -12,49 +28,203 @@ const OF_C: [&str; 8] =
 
 /// Starts of the files of CUDA's libraries, of the C and C++ libraries, and of frameworks.
 const LIBRARIES: [&str; 46] = [
-    "libcuda", "libcudart", "libcublas", "libcudnn", "libcufft", "libcurand", "libcusolver", "libcusparse",
-    "libcupti", "libnccl", "libnvrtc", "libnvJitLink", "libnvidia", "libnvptxcompiler", "libnvvm", "libnvshmem",
-    "libnvToolsExt", "libToolsInjection", "libc.so", "libc-", "libpthread", "libstdc++", "libgcc_s", "libm.so", "libm-",
-    "libdl.so", "librt.so", "ld-linux", "linux-vdso", "libffi", "libgomp", "libomp", "libiomp5", "libmpi", "libopen-pal",
-    "libopen-rte", "libucp", "libuct", "libucs", "libpython", "libtorch", "libc10", "libtensorflow", "libllvmlite",
-    "libtriton", "libholdup_capture",
+    "libcuda",
+    "libcudart",
+    "libcublas",
+    "libcudnn",
+    "libcufft",
+    "libcurand",
+    "libcusolver",
+    "libcusparse",
+    "libcupti",
+    "libnccl",
+    "libnvrtc",
+    "libnvJitLink",
+    "libnvidia",
+    "libnvptxcompiler",
+    "libnvvm",
+    "libnvshmem",
+    "libnvToolsExt",
+    "libToolsInjection",
+    "libc.so",
+    "libc-",
+    "libpthread",
+    "libstdc++",
+    "libgcc_s",
+    "libm.so",
+    "libm-",
+    "libdl.so",
+    "librt.so",
+    "ld-linux",
+    "linux-vdso",
+    "libffi",
+    "libgomp",
+    "libomp",
+    "libiomp5",
+    "libmpi",
+    "libopen-pal",
+    "libopen-rte",
+    "libucp",
+    "libuct",
+    "libucs",
+    "libpython",
+    "libtorch",
+    "libc10",
+    "libtensorflow",
+    "libllvmlite",
+    "libtriton",
+    "libholdup_capture",
 ];
 
 /// Packages of Python whose names say nothing about the program that uses them.
 const PACKAGES: [&str; 25] = [
-    "torch", "torchvision", "torchaudio", "triton", "numpy", "scipy", "pandas", "cupy", "cupy_backends", "cupyx", "jax",
-    "jaxlib", "jax_plugins", "flax", "optax", "orbax", "numba", "tensorflow", "nvidia", "transformers", "accelerate",
-    "deepspeed", "safetensors", "h5py", "vllm",
+    "torch",
+    "torchvision",
+    "torchaudio",
+    "triton",
+    "numpy",
+    "scipy",
+    "pandas",
+    "cupy",
+    "cupy_backends",
+    "cupyx",
+    "jax",
+    "jaxlib",
+    "jax_plugins",
+    "flax",
+    "optax",
+    "orbax",
+    "numba",
+    "tensorflow",
+    "nvidia",
+    "transformers",
+    "accelerate",
+    "deepspeed",
+    "safetensors",
+    "h5py",
+    "vllm",
 ];
 
 /// Modules of Python's own library.
 const OF_PYTHON: [&str; 44] = [
-    "threading", "contextlib", "queue", "selectors", "socket", "ssl", "subprocess", "pickle", "copy", "random", "runpy",
-    "functools", "zipfile", "gzip", "tarfile", "tempfile", "shutil", "multiprocessing", "concurrent", "asyncio", "logging",
-    "json", "http", "urllib", "importlib", "email", "os", "io", "re", "abc", "ast", "codecs", "collections", "ctypes",
-    "dataclasses", "enum", "inspect", "pathlib", "signal", "socketserver", "traceback", "typing", "warnings", "weakref",
+    "threading",
+    "contextlib",
+    "queue",
+    "selectors",
+    "socket",
+    "ssl",
+    "subprocess",
+    "pickle",
+    "copy",
+    "random",
+    "runpy",
+    "functools",
+    "zipfile",
+    "gzip",
+    "tarfile",
+    "tempfile",
+    "shutil",
+    "multiprocessing",
+    "concurrent",
+    "asyncio",
+    "logging",
+    "json",
+    "http",
+    "urllib",
+    "importlib",
+    "email",
+    "os",
+    "io",
+    "re",
+    "abc",
+    "ast",
+    "codecs",
+    "collections",
+    "ctypes",
+    "dataclasses",
+    "enum",
+    "inspect",
+    "pathlib",
+    "signal",
+    "socketserver",
+    "traceback",
+    "typing",
+    "warnings",
+    "weakref",
 ];
 
 /// Namespaces of the libraries whose kernels may appear under their own names.
 const NAMESPACES: [&str; 20] = [
-    "at", "c10", "torch", "cub", "thrust", "cuda", "cutlass", "cute", "std", "cublasLt", "cublas", "cudnn", "nccl",
-    "flash", "raft", "cufft", "cusparse", "cusolver", "xla", "nvte",
+    "at", "c10", "torch", "cub", "thrust", "cuda", "cutlass", "cute", "std", "cublasLt", "cublas", "cudnn",
+    "nccl", "flash", "raft", "cufft", "cusparse", "cusolver", "xla", "nvte",
 ];
 
 /// Words of C++ in the names of kernels.
 const WORDS: [&str; 34] = [
-    "void", "bool", "char", "short", "int", "long", "float", "double", "half", "unsigned", "signed", "const", "volatile",
-    "true", "false", "anonymous", "namespace", "lambda", "operator", "enum", "struct", "__half", "__half2",
-    "__nv_bfloat16", "__nv_bfloat162", "int8_t", "int16_t", "int32_t", "int64_t", "uint8_t", "uint16_t", "uint32_t",
-    "uint64_t", "size_t",
+    "void",
+    "bool",
+    "char",
+    "short",
+    "int",
+    "long",
+    "float",
+    "double",
+    "half",
+    "unsigned",
+    "signed",
+    "const",
+    "volatile",
+    "true",
+    "false",
+    "anonymous",
+    "namespace",
+    "lambda",
+    "operator",
+    "enum",
+    "struct",
+    "__half",
+    "__half2",
+    "__nv_bfloat16",
+    "__nv_bfloat162",
+    "int8_t",
+    "int16_t",
+    "int32_t",
+    "int64_t",
+    "uint8_t",
+    "uint16_t",
+    "uint32_t",
+    "uint64_t",
+    "size_t",
 ];
 
 /// Starts of kernels of NVIDIA's and PyTorch's libraries that are in no namespace.
 const KERNELS: [&str; 26] = [
-    "nrm2_kernel", "dot_kernel", "reduce_1Block_kernel", "gemvNSP_kernel",
-    "ncclDevKernel", "ncclKernel", "ncclAllReduce", "ncclAllGather", "ncclBroadcast", "ncclReduce", "ampere_", "volta_",
-    "turing_", "hopper_", "sm50_xmma_", "sm70_xmma_", "sm75_xmma_", "sm80_xmma_", "sm86_xmma_", "sm89_xmma_",
-    "sm90_xmma_", "sm100_xmma_", "cutlass_", "cudnn_", "cupy_", "nvjet_",
+    "nrm2_kernel",
+    "dot_kernel",
+    "reduce_1Block_kernel",
+    "gemvNSP_kernel",
+    "ncclDevKernel",
+    "ncclKernel",
+    "ncclAllReduce",
+    "ncclAllGather",
+    "ncclBroadcast",
+    "ncclReduce",
+    "ampere_",
+    "volta_",
+    "turing_",
+    "hopper_",
+    "sm50_xmma_",
+    "sm70_xmma_",
+    "sm75_xmma_",
+    "sm80_xmma_",
+    "sm86_xmma_",
+    "sm89_xmma_",
+    "sm90_xmma_",
+    "sm100_xmma_",
+    "cutlass_",
+    "cudnn_",
+    "cupy_",
+    "nvjet_",
 ];
 
 /// Starts of types of NVIDIA's libraries that are in no namespace.
@@ -62,9 +232,25 @@ const OF_LIBRARIES: [&str; 5] = ["cublas", "cudnn", "cufft", "cusparse", "cusolv
 
 /// Starts of the ranges with which libraries mark their own work, after which nothing of the program follows, or a part that does not stay.
 pub(super) const RANGES: [&str; 19] = [
-    "ProfilerStep#", "Optimizer.step#", "Optimizer.zero_grad#", "enumerate(DataLoader)#", "Torch-Compiled Region",
-    "## Call CompiledFxGraph", "DistributedDataParallel.", "FullyShardedDataParallel.", "FSDP::", "nccl:", "NCCL:",
-    "gloo:", "CCCL:", "cuBLAS:", "Python GC", "IteratorGetNext", "Iterator::", "TSL:", "Xla",
+    "ProfilerStep#",
+    "Optimizer.step#",
+    "Optimizer.zero_grad#",
+    "enumerate(DataLoader)#",
+    "Torch-Compiled Region",
+    "## Call CompiledFxGraph",
+    "DistributedDataParallel.",
+    "FullyShardedDataParallel.",
+    "FSDP::",
+    "nccl:",
+    "NCCL:",
+    "gloo:",
+    "CCCL:",
+    "cuBLAS:",
+    "Python GC",
+    "IteratorGetNext",
+    "Iterator::",
+    "TSL:",
+    "Xla",
 ];
 
 /// Domains of NVTX ranges that libraries have.
@@ -92,16 +278,19 @@ pub(super) fn function(name: &str, is_system: bool) -> bool {
 /// Whether a text is what holdup itself calls a system call and its use: `read(file)`.
 pub(super) fn system_call(text: &str) -> bool {
     text.len() <= 40
-        && text.bytes().all(|byte| byte.is_ascii_lowercase() || byte.is_ascii_digit() || b"_()".contains(&byte))
+        && text
+            .bytes()
+            .all(|byte| byte.is_ascii_lowercase() || byte.is_ascii_digit() || b"_()".contains(&byte))
 }
 
 /// The file's name of a well-known library or of an interpreter; `None` for any other.
 pub(super) fn library(path: &str) -> Option<&str> {
     let file = path.rsplit('/').next().unwrap_or(path);
-    let of_python = file.strip_prefix("python").is_some_and(|rest| {
-        rest.bytes().all(|byte| byte.is_ascii_digit() || byte == b'.')
-    });
-    let is_known = LIBRARIES.iter().any(|start| file.starts_with(start)) || of_python || file.starts_with("[v");
+    let of_python = file
+        .strip_prefix("python")
+        .is_some_and(|rest| rest.bytes().all(|byte| byte.is_ascii_digit() || byte == b'.'));
+    let is_known =
+        LIBRARIES.iter().any(|start| file.starts_with(start)) || of_python || file.starts_with("[v");
     (is_known && file.len() <= 80).then_some(file)
 }
 
@@ -123,18 +312,20 @@ pub(super) fn source(path: &str) -> Option<String> {
     }
     // A profiler writes paths from the folder on, in which Python finds modules.
     let is_short = !path.starts_with(['/', '<']) && path.contains('/');
-    let is_module = || OF_PYTHON.contains(&first(path).as_str()) && path.ends_with(".py") && !path.starts_with('/');
+    let is_module =
+        || OF_PYTHON.contains(&first(path).as_str()) && path.ends_with(".py") && !path.starts_with('/');
     (is_short && of_package(path) || is_module()).then(|| path.to_owned())
 }
 
 /// Whether every part of a kernel's name is of a well-known library.
 pub(super) fn kernel(name: &str) -> bool {
-    let is_listed = KERNELS.iter().any(|start| name.starts_with(start));
-    let plain = name.split(['(', '<']).next().unwrap_or(name);
-    if is_listed {
-        return is_identifier(plain) && (plain.len() == name.len() || parts_are_known(&name[plain.len()..]));
+    let bare = name.strip_prefix("void ").unwrap_or(name);
+    let is_listed = KERNELS.iter().any(|start| bare.starts_with(start));
+    let plain = bare.split(['(', '<']).next().unwrap_or(bare);
+    match is_listed {
+        true => is_identifier(plain) && parts_are_known(&bare[plain.len()..]),
+        false => bare.contains("::") && parts_are_known(bare),
     }
-    name.contains("::") && parts_are_known(name)
 }
 
 /// Whether each identifier of a text is a word of C++, or begins in a well-known namespace.
@@ -162,9 +353,22 @@ pub(super) fn domain(name: &str) -> bool {
 /// Whether a library of which a trace knows the version is CUDA's or a framework.
 pub(super) fn versioned(name: &str) -> bool {
     let lower = name.to_lowercase();
-    ["cu", "nccl", "nvrtc", "nvjitlink", "cupti", "torch", "pytorch", "triton", "python", "numpy", "jax", "tensorflow"]
-        .iter()
-        .any(|start| lower.starts_with(start))
+    [
+        "cu",
+        "nccl",
+        "nvrtc",
+        "nvjitlink",
+        "cupti",
+        "torch",
+        "pytorch",
+        "triton",
+        "python",
+        "numpy",
+        "jax",
+        "tensorflow",
+    ]
+    .iter()
+    .any(|start| lower.starts_with(start))
         && name.len() <= 30
 }
 
@@ -180,7 +384,9 @@ mod tests {
 
     #[test]
     fn functions_of_cuda_stay_and_others_do_not() {
-        for name in ["cudaLaunchKernel", "cuMemcpyDtoHAsync", "ncclAllReduce", "pthread_mutex_lock", "cublasSnrm2"] {
+        for name in
+            ["cudaLaunchKernel", "cuMemcpyDtoHAsync", "ncclAllReduce", "pthread_mutex_lock", "cublasSnrm2"]
+        {
             assert!(function(name, false), "{name}");
         }
         for name in ["cut_customers", "current", "train", "cudaFoo(Secret)", "my::cuda"] {
@@ -197,7 +403,6 @@ mod tests {
             "ampere_sgemm_128x64_nn",
             "void nrm2_kernel<float, float, float, 1, 0, 128>(cublasNrm2Params<int, float, float>)",
             "void at::native::vectorized_elementwise_kernel<4, at::native::sin_kernel_cuda(at::TensorIteratorBase&)::{lambda()#2}::operator()() const::{lambda(float)#1}, std::array<char*, (unsigned long)2> >(int)",
-            "void (anonymous namespace)::softmax_warp_forward<float, 9, at::native::Max>(float*)",
             "void cutlass::Kernel2<cutlass_80_simt_sgemm_128x64_8x5_nn_align1>",
         ] {
             assert!(kernel(name), "{name}");
@@ -207,6 +412,7 @@ mod tests {
             "secret_kernel(float*, int)",
             "void acme::pricing<float>(float*)",
             "triton_poi_fused_add_0",
+            "void (anonymous namespace)::softmax_warp_forward<float, 9, at::native::Max>(float*)",
             "empty",
         ] {
             assert!(!kernel(name), "{name}");
@@ -219,7 +425,10 @@ mod tests {
         let torch = format!("{packages}/torch/serialization.py");
         assert_eq!(source(&torch).as_deref(), Some("site-packages/torch/serialization.py"));
         assert_eq!(source(&format!("{packages}/acme/model.py")), None);
-        assert_eq!(source("/home/ann/lib/python3.12/threading.py").as_deref(), Some("/lib/python3.12/threading.py"));
+        assert_eq!(
+            source("/home/ann/lib/python3.12/threading.py").as_deref(),
+            Some("/lib/python3.12/threading.py")
+        );
         assert_eq!(source("/home/ann/lib/python3.12/secret.py"), None);
         assert_eq!(source("torch/nn/modules/module.py").as_deref(), Some("torch/nn/modules/module.py"));
         assert_eq!(source("/home/ann/torch/train.py"), None);

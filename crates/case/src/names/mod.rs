@@ -55,7 +55,10 @@ impl Kind {
             Kind::Function => ("function name", "function names"),
             Kind::Path => ("path", "paths"),
             Kind::Kernel => ("kernel name", "kernel names"),
-            Kind::Range => ("name of a marked range (NVTX, record_function)", "names of marked ranges (NVTX, record_function)"),
+            Kind::Range => (
+                "name of a marked range (NVTX, record_function)",
+                "names of marked ranges (NVTX, record_function)",
+            ),
             Kind::Call => ("name of a call", "names of calls"),
             Kind::Communicator => ("communicator", "communicators"),
             Kind::Gpu => ("GPU's UUID", "GPUs' UUIDs"),
@@ -238,7 +241,8 @@ impl Names {
 
     fn function(&mut self, text: &str, is_known: bool) -> String {
         // Code without a name has an address.
-        let is_address = text.strip_prefix("0x").is_some_and(|rest| rest.bytes().all(|byte| byte.is_ascii_hexdigit()));
+        let is_address =
+            text.strip_prefix("0x").is_some_and(|rest| rest.bytes().all(|byte| byte.is_ascii_hexdigit()));
         match is_known || is_address || known::function(text, false) {
             true => text.to_owned(),
             false => self.numbered(Kind::Function, text),

@@ -54,7 +54,8 @@ impl Names {
         {
             let is_known = known::source(file).is_some();
             let file = self.source(file);
-            let function = if is_known { function.to_owned() } else { self.numbered(Kind::Function, function) };
+            let function =
+                if is_known { function.to_owned() } else { self.numbered(Kind::Function, function) };
             return format!("{file}({line}): {function}");
         }
         for start in ["<built-in function ", "<built-in method ", "<method "] {
@@ -102,8 +103,14 @@ mod tests {
     fn python_functions_keep_their_line_alone() {
         let mut names = Names::default();
         assert_eq!(names.python("/home/ann/train.py(12): secret"), "path-1.py(12): name-1");
-        assert_eq!(names.python("torch/nn/modules/module.py(15): _call_impl"), "torch/nn/modules/module.py(15): _call_impl");
-        assert_eq!(names.python("<built-in method acquire of Secret object at 0x1>"), "<built-in method acquire>");
+        assert_eq!(
+            names.python("torch/nn/modules/module.py(15): _call_impl"),
+            "torch/nn/modules/module.py(15): _call_impl"
+        );
+        assert_eq!(
+            names.python("<built-in method acquire of Secret object at 0x1>"),
+            "<built-in method acquire>"
+        );
         assert_eq!(names.python("nn.Module: SecretNet_0"), "name-2");
     }
 

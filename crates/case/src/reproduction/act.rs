@@ -92,7 +92,9 @@ impl Act {
     /// The stream that it is for.
     pub fn stream(&self) -> Option<StreamId> {
         match self {
-            Act::Launch { stream, .. } | Act::Graph { stream, .. } | Act::Fill { stream, .. } => Some(*stream),
+            Act::Launch { stream, .. } | Act::Graph { stream, .. } | Act::Fill { stream, .. } => {
+                Some(*stream)
+            }
             Act::Copy { in_stream, .. } => Some(*in_stream),
             Act::Synchronize(stream) | Act::Record(_, stream) | Act::Wait(_, stream) => Some(*stream),
             Act::Query(stream) | Act::Instantiate(stream) => Some(*stream),

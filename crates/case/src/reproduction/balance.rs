@@ -23,15 +23,13 @@ fn within(body: &mut Vec<Folded>, outer: &Live) -> usize {
                 *slot = free(*thing, outer, &live);
                 live.entry(*thing).or_default().push(*slot);
             }
-            Folded::Step { act: Act::End(thing, slot), .. } => {
-                match live.get_mut(thing).and_then(Vec::pop) {
-                    Some(last) => *slot = last,
-                    None => {
-                        changed += 1;
-                        continue;
-                    }
+            Folded::Step { act: Act::End(thing, slot), .. } => match live.get_mut(thing).and_then(Vec::pop) {
+                Some(last) => *slot = last,
+                None => {
+                    changed += 1;
+                    continue;
                 }
-            }
+            },
             Folded::Step { .. } => {}
             Folded::Loop { body, .. } => {
                 let mut all = outer.clone();
@@ -44,7 +42,8 @@ fn within(body: &mut Vec<Folded>, outer: &Live) -> usize {
         }
         body.push(folded);
     }
-    let ends = live.into_iter().flat_map(|(thing, slots)| slots.into_iter().rev().map(move |slot| (thing, slot)));
+    let ends =
+        live.into_iter().flat_map(|(thing, slots)| slots.into_iter().rev().map(move |slot| (thing, slot)));
     for (thing, slot) in ends {
         changed += 1;
         let (pauses, kernels, took) = (vec![Pause::default()], vec![0], vec![0]);
@@ -55,7 +54,8 @@ fn within(body: &mut Vec<Folded>, outer: &Live) -> usize {
 
 /// The lowest number of a kind that nothing has.
 fn free(thing: Thing, outer: &Live, live: &Live) -> u32 {
-    let is_used = |slot: &u32| [outer, live].iter().any(|of| of.get(&thing).is_some_and(|slots| slots.contains(slot)));
+    let is_used =
+        |slot: &u32| [outer, live].iter().any(|of| of.get(&thing).is_some_and(|slots| slots.contains(slot)));
     (0..).find(|slot| !is_used(slot)).unwrap_or(0)
 }
 

@@ -55,7 +55,8 @@ pub(super) fn build(parts: &Parts<'_>, members: &[Member], gpus: u32) -> Workloa
     let mut counts: BTreeMap<Role, usize> = BTreeMap::new();
     for (number, (_, members)) in processes.into_iter().enumerate() {
         let process = workload.process(format!("process-{}", number + 1));
-        let mut made = Made { parts, devices: &devices, contexts: FxHashMap::default(), streams: FxHashMap::default() };
+        let mut made =
+            Made { parts, devices: &devices, contexts: FxHashMap::default(), streams: FxHashMap::default() };
         for member in members {
             let count = counts.entry(member.role).or_default();
             *count += 1;
@@ -197,6 +198,12 @@ impl Made<'_> {
         let made = if is_beside { process.own_context(number) } else { process.primary(number) };
         self.contexts.insert(context, made);
         made
+    }
+
+    /// The first stream of a context of those that stand for one of the trace.
+    pub fn first_stream(&self, context: workload::ContextId) -> Option<workload::StreamId> {
+        let of_context = self.streams.iter().filter(|((_, of), _)| *of == context);
+        of_context.map(|(_, stream)| *stream).min()
     }
 
     /// The stream of the workload for one of the trace, in a thread's context.

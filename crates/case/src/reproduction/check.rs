@@ -3,8 +3,8 @@
 use crate::Explain;
 use explain::{Cause, Finding};
 use sim::{Model, Options};
-use waits::classify;
 use trace::Ns;
+use waits::classify;
 use workload::Workload;
 
 /// What a run of a workload shows of a finding.

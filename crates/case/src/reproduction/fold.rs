@@ -210,7 +210,9 @@ mod tests {
     fn shown(list: &[Folded]) -> String {
         list.iter()
             .map(|folded| match folded {
-                Folded::Step { act: Act::Record(letter, _), .. } => char::from_u32(*letter).unwrap_or('?').to_string(),
+                Folded::Step { act: Act::Record(letter, _), .. } => {
+                    char::from_u32(*letter).unwrap_or('?').to_string()
+                }
                 Folded::Step { .. } => "?".to_owned(),
                 Folded::Loop { times, body } => format!("{}({})", median(times.iter().copied()), shown(body)),
             })

@@ -104,7 +104,10 @@ impl<'a> Reader<'a> {
             RecordedStep::Host(_) | RecordedStep::HostUntil { .. } => self.outside(start, end),
             RecordedStep::Await { .. } | RecordedStep::GiveUp { .. } => {
                 if end > start {
-                    *self.left_out.entry("waits for another thread, which are sleeps of the same length").or_default() += 1;
+                    *self
+                        .left_out
+                        .entry("waits for another thread, which are sleeps of the same length")
+                        .or_default() += 1;
                 }
                 self.pause.sleep += end - start;
             }
@@ -131,7 +134,8 @@ impl<'a> Reader<'a> {
     fn outside(&mut self, start: Ns, end: Ns) {
         let ns = end - start;
         let thread = self.from.recovered.threads[self.row];
-        let sleeps = thread.is_some_and(|thread| self.from.activity.sleeps(self.from.trace, thread, start, end));
+        let sleeps =
+            thread.is_some_and(|thread| self.from.activity.sleeps(self.from.trace, thread, start, end));
         match (self.holds, sleeps) {
             (true, _) => self.pause.hold += ns,
             (false, true) => self.pause.sleep += ns,
@@ -168,7 +172,8 @@ impl<'a> Reader<'a> {
     fn graph(&mut self, id: CallId, class: Class) -> Option<Act> {
         let (trace, ops) = (self.from.trace, self.from.index.ops(id));
         let first = ops.first()?;
-        let is_node = |op: &OpId| trace.ops.graph_node[op.index()] != 0 || trace.ops.kind[op.index()] == OpKind::Graph;
+        let is_node =
+            |op: &OpId| trace.ops.graph_node[op.index()] != 0 || trace.ops.kind[op.index()] == OpKind::Graph;
         if class != Class::Launch || !(is_node(first) || ops.len() > 2) {
             return None;
         }
@@ -193,7 +198,8 @@ impl<'a> Reader<'a> {
         if let Some(before) = self.from.recovered.recorded.works[work].after {
             let link = Link::Stream { at: self.items.len(), stream: row.stream };
             if !self.links.waits(before as usize, link) {
-                *self.left_out.entry("waits of a stream for an operation of another thread").or_default() += 1;
+                *self.left_out.entry("waits of a stream for an operation of another thread").or_default() +=
+                    1;
             }
         }
         let stream = row.stream;
@@ -238,12 +244,17 @@ impl<'a> Reader<'a> {
                 *self.left_out.entry("copies between GPUs, within host memory or of unified memory, which are copies within the GPU").or_default() += 1;
                 Way::Within
             }
-            CopyKind::Unknown | CopyKind::AtoA | CopyKind::AtoD | CopyKind::DtoA | CopyKind::DtoD => Way::Within,
+            CopyKind::Unknown | CopyKind::AtoA | CopyKind::AtoD | CopyKind::DtoA | CopyKind::DtoD => {
+                Way::Within
+            }
         };
         let is_default = waits::is_default(trace, row.stream);
         // A call that does not say that it is asynchronous goes into the default stream.
         let name = trace.text(trace.calls.name[call.index()]);
-        let blocking = class == Class::Copy { blocking: true } && is_default && !name.contains("2D") && !name.contains("3D");
+        let blocking = class == Class::Copy { blocking: true }
+            && is_default
+            && !name.contains("2D")
+            && !name.contains("3D");
         let stream = (!blocking).then_some(row.stream);
         Act::Copy { stream, in_stream: row.stream, way, bytes: words(row.bytes) }
     }
@@ -318,10 +329,14 @@ impl<'a> Reader<'a> {
         self.pause.work += own;
         let what = match class {
             Class::Query => return,
-            Class::Launch | Class::Copy { .. } | Class::Fill => "calls whose GPU operations are not in the trace",
+            Class::Launch | Class::Copy { .. } | Class::Fill => {
+                "calls whose GPU operations are not in the trace"
+            }
             Class::Allocate | Class::Release => "allocations of arrays and mapped memory",
             Class::Sync | Class::Load | Class::Create | Class::Os | Class::Other if own < BRIEF => return,
-            Class::Sync | Class::Load | Class::Create | Class::Os | Class::Other => "other calls, which are work of the same length",
+            Class::Sync | Class::Load | Class::Create | Class::Os | Class::Other => {
+                "other calls, which are work of the same length"
+            }
         };
         *self.left_out.entry(what).or_default() += 1;
     }
@@ -394,14 +409,16 @@ const THINGS: [(&str, Thing, bool); 24] = [
 ];
 
 /// Device memory: names that begin like others.
-const OF_DEVICE: [(&str, bool); 4] = [("Malloc", true), ("MemAlloc", true), ("Free", false), ("MemFree", false)];
+const OF_DEVICE: [(&str, bool); 4] =
+    [("Malloc", true), ("MemAlloc", true), ("Free", false), ("MemFree", false)];
 
 /// What a call of a name makes or unmakes, and whether it makes it.
 fn thing(name: &str) -> Option<(Thing, bool)> {
     let bare = ["cuda", "hip", "cu"].iter().find_map(|prefix| name.strip_prefix(prefix))?;
     let known = THINGS.iter().find(|(start, ..)| bare.starts_with(start));
     let known = known.map(|(_, thing, begins)| (*thing, *begins));
-    let is = |start: &str| bare == start || bare.strip_prefix(start).is_some_and(|rest| rest.starts_with("_v"));
+    let is =
+        |start: &str| bare == start || bare.strip_prefix(start).is_some_and(|rest| rest.starts_with("_v"));
     let device = || OF_DEVICE.iter().find(|(start, _)| is(start)).map(|(_, begins)| (Thing::Device, *begins));
     known.or_else(device)
 }

@@ -110,7 +110,8 @@ fn counts(in_trace: u32, wanted: Option<u32>) -> Vec<u32> {
 
 /// Whether a workload shows the finding better than another one, or as well on fewer GPUs.
 fn is_better(one: &Reproduction, other: &Reproduction) -> bool {
-    let rank = |of: &Reproduction| (of.shown.is_first, of.shown.finding.is_some(), std::cmp::Reverse(of.gpus));
+    let rank =
+        |of: &Reproduction| (of.shown.is_first, of.shown.finding.is_some(), std::cmp::Reverse(of.gpus));
     rank(one) > rank(other)
 }
 
@@ -152,7 +153,11 @@ fn fresh(trace: &Trace, model: &Model) -> FxHashSet<i64> {
     let of = &model.copies.to_host;
     // The middle of two rates by their ratio.
     let middle = (of.fresh_mb_s as f64 * of.pageable_mb_s as f64).sqrt() as i64;
-    rates.into_iter().filter(|(_, rates)| median(rates.iter().copied()) < middle).map(|(bytes, _)| bytes).collect()
+    rates
+        .into_iter()
+        .filter(|(_, rates)| median(rates.iter().copied()) < middle)
+        .map(|(bytes, _)| bytes)
+        .collect()
 }
 
 /// What workloads of a trace are made from.
@@ -213,16 +218,21 @@ impl<'a> Material<'a> {
             window: self.window,
         };
         for (row, thread) in self.recovered.threads.iter().enumerate() {
-            let Some((thread, role)) = thread.and_then(|thread| Some((thread, *threads.get(&thread)?))) else {
+            let Some((thread, role)) = thread.and_then(|thread| Some((thread, *threads.get(&thread)?)))
+            else {
                 continue;
             };
             let mut reader = Reader::new(&from, row, &mut graphs, &mut left_out);
             let items = reader.read();
-            std::mem::take(&mut reader.own).into_iter().for_each(|(of, ns)| own.entry(of).or_default().extend(ns));
+            std::mem::take(&mut reader.own)
+                .into_iter()
+                .for_each(|(of, ns)| own.entry(of).or_default().extend(ns));
             let Some(mut round) = fold::round(fold::fold(items)) else { continue };
             let changed = balance::balance(&mut round.body);
             if changed > 0 {
-                *left_out.entry("ends of what a round did not make, or missing ends of what it made").or_default() += changed;
+                *left_out
+                    .entry("ends of what a round did not make, or missing ends of what it made")
+                    .or_default() += changed;
             }
             if !round.body.is_empty() {
                 members.push(Member { thread, role, round });
@@ -230,7 +240,9 @@ impl<'a> Material<'a> {
         }
         members.truncate(workload::MOST_THREADS);
         members.sort_by_key(|member| (member.role, member.thread));
-        let sizes = own.into_iter().filter_map(|(thing, ns)| Some((thing, self.bytes(thing, median(ns.into_iter()))?)));
+        let sizes = own
+            .into_iter()
+            .filter_map(|(thing, ns)| Some((thing, self.bytes(thing, median(ns.into_iter()))?)));
         let gpus = build::devices(self.trace, &members);
         Drafts { members, gpus, graphs, sizes: sizes.collect(), left_out }
     }

@@ -247,8 +247,12 @@ impl<'a, 'p> Writer<'a, 'p> {
             (Thing::Event, false) => Call::DestroyEvent { event: EventId(row) },
             (Thing::Registration, true) => Call::Register { buffer },
             (Thing::Registration, false) => Call::Unregister { buffer },
-            (Thing::Device | Thing::Managed | Thing::Pinned | Thing::Pool, true) => Call::Allocate { buffer, stream },
-            (Thing::Device | Thing::Managed | Thing::Pinned | Thing::Pool, false) => Call::Free { buffer, stream },
+            (Thing::Device | Thing::Managed | Thing::Pinned | Thing::Pool, true) => {
+                Call::Allocate { buffer, stream }
+            }
+            (Thing::Device | Thing::Managed | Thing::Pinned | Thing::Pool, false) => {
+                Call::Free { buffer, stream }
+            }
         }
     }
 
@@ -286,18 +290,15 @@ impl<'a, 'p> Writer<'a, 'p> {
         row
     }
 
-    /// The stream in whose order pool memory comes and goes: the first of the thread's context.
+    /// The stream in whose order pool memory comes and goes: the first of the thread's context that exists all the time.
     fn stream_of_pool(&mut self) -> workload::StreamId {
-        let mine = |stream: &workload::Stream| stream.context == self.context;
-        match self.process.streams.iter().position(mine) {
-            Some(row) => workload::StreamId(row as u32),
-            None => self.stream(StreamId::NONE),
-        }
+        self.made.first_stream(self.context).unwrap_or_else(|| self.stream(StreamId::NONE))
     }
 
     /// A stream that can be captured.
     fn capturing(&mut self) -> workload::StreamId {
-        let is_it = |stream: &workload::Stream| stream.context == self.context && stream.name.ends_with("-capture");
+        let is_it =
+            |stream: &workload::Stream| stream.context == self.context && stream.name.ends_with("-capture");
         match self.process.streams.iter().position(is_it) {
             Some(row) => workload::StreamId(row as u32),
             None => {

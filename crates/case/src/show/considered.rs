@@ -44,9 +44,14 @@ fn sentence(considered: Considered) -> String {
         Considered::Pageable(count) => {
             format!("No pageable memory: {} from or to it.", units::counted(count, "copy", "copies"))
         }
-        Considered::Gil(ns) => format!("Not Python's lock: the threads waited {} for it.", units::duration(ns)),
+        Considered::Gil(ns) => {
+            format!("Not Python's lock: the threads waited {} for it.", units::duration(ns))
+        }
         Considered::TimeSlicing(contexts) => {
-            format!("No contexts that take turns: at most {} on a GPU.", units::counted(contexts, "context", "contexts"))
+            format!(
+                "No contexts that take turns: at most {} on a GPU.",
+                units::counted(contexts, "context", "contexts")
+            )
         }
         Considered::ConnectionAliasing(streams, queues) => format!(
             "No hardware queue is shared: at most {} on a GPU, which has {}.",

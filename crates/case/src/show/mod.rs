@@ -56,7 +56,8 @@ fn environment(of: &Environment) -> Block {
         format!("{count} × {name}{compute}")
     };
     let gpus: Vec<String> = of.gpus.iter().map(gpu).collect();
-    let libraries: Vec<String> = of.libraries.iter().map(|(name, version)| format!("{name} {version}")).collect();
+    let libraries: Vec<String> =
+        of.libraries.iter().map(|(name, version)| format!("{name} {version}")).collect();
     let processors = of.processors.map_or(String::new(), |count| units::count(u64::from(count)));
     let mut rows = vec![
         ("GPUs (compute capability)", known(gpus.join(", "))),
@@ -69,7 +70,9 @@ fn environment(of: &Environment) -> Block {
         ("recorded by", known(of.source.clone())),
         ("report by", format!("holdup {}", env!("CARGO_PKG_VERSION"))),
     ];
-    rows.extend(of.ranks.map(|ranks| ("ranks of the program", units::count(u64::try_from(ranks).unwrap_or(0)))));
+    rows.extend(
+        of.ranks.map(|ranks| ("ranks of the program", units::count(u64::try_from(ranks).unwrap_or(0)))),
+    );
     pairs(["what", "value"], rows.into_iter().map(|(what, value)| (what.to_owned(), value)).collect())
 }
 
@@ -77,11 +80,17 @@ fn environment(of: &Environment) -> Block {
 fn finding(case: &Case) -> Vec<Block> {
     let finding = case.finding();
     let mut blocks: Vec<Block> = vec![Paragraph::heading(2, "Finding").into()];
-    let mut facts = vec![format!("Lost host time: {} ({} of the time of the threads that lost it).",
-        units::duration(finding.lost_ns), units::percent(finding.share))];
+    let mut facts = vec![format!(
+        "Lost host time: {} ({} of the time of the threads that lost it).",
+        units::duration(finding.lost_ns),
+        units::percent(finding.share)
+    )];
     if finding.cost_ns > 0 && !case.explanation.accounts.gpus.is_empty() {
-        facts.push(format!("Lost GPU time: {} ({} of the GPUs' time).",
-            units::duration(finding.cost_ns), units::percent(finding.cost_share)));
+        facts.push(format!(
+            "Lost GPU time: {} ({} of the GPUs' time).",
+            units::duration(finding.cost_ns),
+            units::percent(finding.cost_share)
+        ));
     }
     facts.push(format!("{} lost time, {}.", threads(finding), when(finding)));
     blocks.extend(facts.into_iter().map(|fact| Paragraph::item(fact).into()));
@@ -110,7 +119,10 @@ fn figures_table(figures: &Figures, finding: &Finding) -> Block {
     let [lost, beside] = match figures.subject {
         Subject::Calls => [format!("{call} that lost time"), format!("{call} otherwise")],
         Subject::Waits => [String::from("waits outside of calls"), String::new()],
-        Subject::Operations => [String::from("waits of GPU operations for this cause"), String::from("waits of the other operations")],
+        Subject::Operations => [
+            String::from("waits of GPU operations for this cause"),
+            String::from("waits of the other operations"),
+        ],
         Subject::Pauses => [String::from("pauses between calls"), String::new()],
     };
     let mut rows: Vec<(String, Spread)> = vec![(lost, figures.lost)];
@@ -138,7 +150,10 @@ fn evidence(case: &Case) -> Vec<Block> {
     blocks.push(Paragraph::item(confidence).into());
     for field in &words.fields {
         let places = field.places.join("; ");
-        let text = [field.text.as_str(), places.as_str()].into_iter().filter(|text| !text.is_empty()).collect::<Vec<_>>();
+        let text = [field.text.as_str(), places.as_str()]
+            .into_iter()
+            .filter(|text| !text.is_empty())
+            .collect::<Vec<_>>();
         blocks.push(Paragraph::item(format!("{}: {}", field.label, text.join(": at "))).into());
     }
     if !words.examples.is_empty() {
@@ -153,7 +168,9 @@ fn files(case: &Case) -> Vec<Block> {
     let part = match case.extract.window {
         Some((from, to)) => format!(
             "trace.holdup has {} to {} of the {} that were recorded: the part in which this is worst. holdup explain trace.holdup finds the same in it.",
-            units::duration(from), units::duration(to), units::duration(case.ns)
+            units::duration(from),
+            units::duration(to),
+            units::duration(case.ns)
         ),
         None => format!("trace.holdup has all of the {} that were recorded.", units::duration(case.ns)),
     };

@@ -16,14 +16,16 @@ pub(super) fn blocks(case: &Case) -> Vec<Block> {
             return blocks;
         }
     };
-    let on_gpu = format!("holdup lab run {WORKLOAD} --on gpu --trace run.holdup\nholdup explain run.holdup\n");
+    let on_gpu =
+        format!("holdup lab run {WORKLOAD} --on gpu --trace run.holdup\nholdup explain run.holdup\n");
     let on_model = command_on_model(made).map_or(String::new(), |command| format!("{command}\n"));
     blocks.push(Block::Drawn(format!("```sh\n{on_gpu}{on_model}```\n")));
     blocks.push(Paragraph::new(made_of(made)).into());
     blocks.push(Paragraph::new(is_shown(case, made)).into());
     if !made.left_out.is_empty() {
         blocks.push(Paragraph::new("The workload does not have all that the trace has:").into());
-        let items = made.left_out.iter().map(|(what, count)| format!("{} × {what}", units::count(*count as u64)));
+        let items =
+            made.left_out.iter().map(|(what, count)| format!("{} × {what}", units::count(*count as u64)));
         blocks.extend(items.map(|text| Paragraph::item(text).into()));
     }
     blocks
@@ -55,7 +57,9 @@ fn made_of(made: &Reproduction) -> String {
         false => String::new(),
     };
     let shorter = match shrinks {
-        2.. => format!(" Copies are {shrinks} times smaller, and kernels and pauses as much shorter, so that it takes seconds."),
+        2.. => format!(
+            " Copies are {shrinks} times smaller, and kernels and pauses as much shorter, so that it takes seconds."
+        ),
         _ => String::new(),
     };
     format!(
@@ -75,9 +79,13 @@ pub fn is_shown(case: &Case, made: &Reproduction) -> String {
         words.sentence
     });
     match (error, sentence, first) {
-        (Some(error), ..) => format!("The reproduction does not show it on the model {model}: it does not run: {error}."),
+        (Some(error), ..) => {
+            format!("The reproduction does not show it on the model {model}: it does not run: {error}.")
+        }
         (None, Some(sentence), _) if *is_first => {
-            format!("Run on the model {model} ({ran}), it shows the same: its first finding is {cause}: {sentence}.")
+            format!(
+                "Run on the model {model} ({ran}), it shows the same: its first finding is {cause}: {sentence}."
+            )
         }
         (None, Some(sentence), Some(first)) => format!(
             "Run on the model {model} ({ran}), it shows {cause}, but not first ({sentence}): its first finding is {}.",
@@ -87,7 +95,9 @@ pub fn is_shown(case: &Case, made: &Reproduction) -> String {
             "The reproduction does not show it on the model {model} ({ran}): its first finding is {}.",
             first.id()
         ),
-        (None, _, None) => format!("The reproduction does not show it on the model {model} ({ran}): it has no finding."),
+        (None, _, None) => {
+            format!("The reproduction does not show it on the model {model} ({ran}): it has no finding.")
+        }
     }
 }
 
@@ -98,9 +108,15 @@ pub fn toml(case: &Case, made: &Reproduction) -> String {
         text.push_str(line.trim_end());
         text.push('\n');
     };
-    comment(&format!("# Made from a trace by `holdup case` of holdup {}. It is to show: {}.", env!("CARGO_PKG_VERSION"), case.finding().cause.id()));
+    comment(&format!(
+        "# Made from a trace by `holdup case` of holdup {}. It is to show: {}.",
+        env!("CARGO_PKG_VERSION"),
+        case.finding().cause.id()
+    ));
     comment("#");
-    comment(&format!("#     holdup lab run {WORKLOAD} --on gpu --trace run.holdup && holdup explain run.holdup"));
+    comment(&format!(
+        "#     holdup lab run {WORKLOAD} --on gpu --trace run.holdup && holdup explain run.holdup"
+    ));
     comment("#");
     comment(&format!("# {}", is_shown(case, made).replace('\n', " ")));
     comment("");

@@ -41,5 +41,8 @@ pub struct Case {
 /// The number of a finding: of `H2` and of `2` it is 2.
 fn number(text: &str) -> Result<usize, String> {
     let number = text.strip_prefix(['H', 'h']).unwrap_or(text).parse();
-    number.ok().filter(|number| *number > 0).ok_or_else(|| String::from("expected H1, H2, … as `holdup explain` names findings"))
+    number
+        .ok()
+        .filter(|number| *number > 0)
+        .ok_or_else(|| String::from("expected H1, H2, … as `holdup explain` names findings"))
 }

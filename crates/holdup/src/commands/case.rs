@@ -50,7 +50,9 @@ pub fn run(arguments: &args::Case) -> Result<ExitCode, Failure> {
 fn refusal(problem: NoCase, wanted: usize) -> String {
     match problem {
         NoCase::Nothing => String::from("no findings"),
-        NoCase::Fewer(count) => format!("no finding H{wanted}: it has {count}, `holdup explain --all` lists them"),
+        NoCase::Fewer(count) => {
+            format!("no finding H{wanted}: it has {count}, `holdup explain --all` lists them")
+        }
         NoCase::Lost => {
             String::from("the finding rests on names, and is not there without them: keep them with --names")
         }
@@ -107,7 +109,8 @@ impl Destination {
 
 /// A zip archive of files.
 fn archive(files: &[(&'static str, Vec<u8>)]) -> Result<Vec<u8>, FileError> {
-    let stored = SimpleFileOptions::default().compression_method(zip::CompressionMethod::Stored).large_file(true);
+    let stored =
+        SimpleFileOptions::default().compression_method(zip::CompressionMethod::Stored).large_file(true);
     let mut archive = zip::ZipWriter::new(Cursor::new(Vec::new()));
     for (name, bytes) in files {
         archive.start_file(*name, stored)?;
@@ -136,9 +139,15 @@ fn say(case: &Case, path: &Path) -> Result<(), Failure> {
     };
     let names = match case.replaced {
         Some(_) => "names are replaced",
-        None => "with the names of the program (--names): processes, threads, functions, source files, kernels, ranges, command line, machine",
+        None => {
+            "with the names of the program (--names): processes, threads, functions, source files, kernels, ranges, command line, machine"
+        }
     };
-    let files = if case.reproduction.is_ok() { "case.md, reproduction.toml, trace.holdup" } else { "case.md, trace.holdup" };
+    let files = if case.reproduction.is_ok() {
+        "case.md, reproduction.toml, trace.holdup"
+    } else {
+        "case.md, trace.holdup"
+    };
     let path = path.display().to_string();
     output::print(&format!("{shown}\n{}: {files}; {names}\n", report::visible(&path)))
 }
