@@ -25,7 +25,7 @@ pub struct Environment {
 }
 
 impl Environment {
-    /// What a trace has.
+    /// The machine and the versions of a trace.
     pub fn of(trace: &Trace) -> Environment {
         let mut gpus: BTreeMap<(String, (u32, u32)), u64> = BTreeMap::new();
         for device in trace.devices.ids() {

@@ -1,6 +1,6 @@
 //! The part of a trace around the worst of a finding.
 
-use crate::Explain;
+use crate::explain_with::Explain;
 use explain::{Explanation, Finding, Loss};
 use trace::{Ns, Selection, Trace};
 

@@ -31,7 +31,7 @@ impl Spread {
     }
 }
 
-/// What the durations are of.
+/// Subject of some durations.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Subject {
     /// Calls that lost time.
@@ -47,9 +47,9 @@ pub enum Subject {
 /// The durations that a finding is about, and those of the same that nothing held up.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Figures {
-    /// What the durations are of.
+    /// Subject of the durations.
     pub subject: Subject,
-    /// Those of the finding.
+    /// The durations of the finding.
     pub lost: Spread,
     /// The others.
     pub beside: Option<Spread>,

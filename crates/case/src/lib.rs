@@ -7,6 +7,7 @@
 //! It reads no files and no clocks, and prints nothing; [`mod@show`] writes the report.
 
 mod environment;
+mod explain_with;
 mod extract;
 mod figures;
 mod names;
@@ -15,17 +16,15 @@ mod ruled_out;
 pub mod show;
 
 pub use environment::Environment;
+pub use explain_with::Explain;
 pub use extract::Extract;
 pub use figures::{Figures, Spread, Subject};
 pub use names::{Kind, Replaced};
 pub use reproduction::{Reproduction, Role, Shown};
 pub use ruled_out::{Considered, RuledOut};
 
-use explain::{Explanation, Finding, Loss};
+use explain::{Explanation, Finding};
 use trace::{Ns, Trace};
-
-/// Explains a trace, and lists the single losses: the caller's own way, so that findings have the same order and names everywhere.
-pub type Explain<'a> = &'a dyn Fn(&Trace) -> (Explanation, Vec<Loss>);
 
 /// A part of the work.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -55,7 +54,7 @@ impl Stage {
     }
 }
 
-/// What a case is made for.
+/// Choices of a case.
 #[derive(Clone, Debug, Default)]
 pub struct Wanted {
     /// The number of the finding, from 1; the first by default.

@@ -81,7 +81,7 @@ impl Considered {
 pub struct RuledOut {
     /// Causes with the numbers that rule them out.
     pub causes: Vec<Considered>,
-    /// What is not recorded, so that nobody knows.
+    /// Questions that nothing recorded answers.
     pub unknown: Vec<&'static str>,
 }
 

@@ -36,7 +36,7 @@ fn entries(directory: &Path) -> Vec<String> {
     names
 }
 
-/// What a command that succeeds prints.
+/// Output of a command that succeeds.
 fn succeeds(output: &Output) -> String {
     assert_eq!(output.status.code(), Some(0), "{}", String::from_utf8_lossy(&output.stderr));
     String::from_utf8_lossy(&output.stdout).into_owned()

@@ -1,4 +1,4 @@
-//! What a round makes, it unmakes: a thread can do it again.
+//! Rounds that unmake what they make, so that a thread can do them again.
 
 use super::act::{Act, Pause, Thing};
 use super::fold::Folded;

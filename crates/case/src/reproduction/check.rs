@@ -1,13 +1,13 @@
 //! Whether a workload shows a finding.
 
-use crate::Explain;
+use crate::explain_with::Explain;
 use explain::{Cause, Finding};
 use sim::{Model, Options};
 use trace::Ns;
 use waits::classify;
 use workload::Workload;
 
-/// What a run of a workload shows of a finding.
+/// A finding as a run of a workload shows it.
 #[derive(Clone, Debug, Default)]
 pub struct Shown {
     /// Whether the first finding of the run is the same.

@@ -33,7 +33,7 @@ pub(super) struct Sources<'a> {
     pub window: (Ns, Ns),
 }
 
-/// What no step of a workload stands for, with counts.
+/// Things that no step of a workload stands for, with counts.
 pub(super) type LeftOut = BTreeMap<&'static str, usize>;
 
 /// The graphs of a workload, by their nodes.
@@ -412,7 +412,7 @@ const THINGS: [(&str, Thing, bool); 24] = [
 const OF_DEVICE: [(&str, bool); 4] =
     [("Malloc", true), ("MemAlloc", true), ("Free", false), ("MemFree", false)];
 
-/// What a call of a name makes or unmakes, and whether it makes it.
+/// Thing that a call of a name makes or unmakes, and whether it makes it.
 fn thing(name: &str) -> Option<(Thing, bool)> {
     let bare = ["cuda", "hip", "cu"].iter().find_map(|prefix| name.strip_prefix(prefix))?;
     let known = THINGS.iter().find(|(start, ..)| bare.starts_with(start));

@@ -12,6 +12,7 @@ mod chosen;
 mod fold;
 mod items;
 mod links;
+mod made;
 mod states;
 mod writer;
 
@@ -19,13 +20,13 @@ pub use check::Shown;
 use check::shown;
 pub use chosen::Role;
 
-use crate::Explain;
+use crate::explain_with::Explain;
 use act::Thing;
-use build::{Member, Parts};
 use chosen::Chosen;
 use explain::{Cause, Explanation, Loss, Phase};
 use fold::median;
 use items::{Graphs, LeftOut, Reader, Sources};
+use made::{Member, Parts};
 use replay::Recovered;
 use rustc_hash::{FxHashMap, FxHashSet};
 use sim::Model;
@@ -53,7 +54,7 @@ pub struct Reproduction {
     pub threads: usize,
     /// The number of threads with calls in the trace.
     pub threads_in_trace: usize,
-    /// What no step stands for, with counts.
+    /// Things that no step stands for, with counts.
     pub left_out: Vec<(&'static str, usize)>,
 }
 
@@ -160,7 +161,7 @@ fn fresh(trace: &Trace, model: &Model) -> FxHashSet<i64> {
         .collect()
 }
 
-/// What workloads of a trace are made from.
+/// Material of the workloads of a trace.
 struct Material<'a> {
     trace: &'a Trace,
     index: Index<'a>,
@@ -243,7 +244,7 @@ impl<'a> Material<'a> {
         let sizes = own
             .into_iter()
             .filter_map(|(thing, ns)| Some((thing, self.bytes(thing, median(ns.into_iter()))?)));
-        let gpus = build::devices(self.trace, &members);
+        let gpus = made::devices(self.trace, &members);
         Drafts { members, gpus, graphs, sizes: sizes.collect(), left_out }
     }
 

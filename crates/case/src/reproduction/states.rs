@@ -1,4 +1,4 @@
-//! What threads did between their calls, by the scheduler's records.
+//! Activity of threads between their calls, by the scheduler's records.
 
 use trace::{Ns, ThreadId, Trace};
 

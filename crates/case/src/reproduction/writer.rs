@@ -1,8 +1,8 @@
 //! Writes the steps of one thread of a workload.
 
 use super::act::{Act, HostMemory, Node, Pause, Thing, Way};
-use super::build::Made;
 use super::fold::{Folded, median};
+use super::made::Made;
 use rustc_hash::FxHashMap;
 use sim::Model;
 use std::collections::BTreeMap;

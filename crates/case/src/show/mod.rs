@@ -1,21 +1,16 @@
 //! The report of a case in Markdown, and the head of its workload.
 
 mod considered;
+mod files;
 mod reproduced;
 
+pub use files::{REPORT, TRACE, WORKLOAD};
 pub use reproduced::{command_on_model, is_shown, toml};
 
 use crate::{Case, Environment, Figures, Spread, Subject};
 use explain::{About, Finding, Nature};
 use report::document::{Block, Document, Form, Line, Paragraph, Table};
 use report::{Role, explanation, units};
-
-/// Names of the files of a case.
-pub const REPORT: &str = "case.md";
-/// Name of the workload.
-pub const WORKLOAD: &str = "reproduction.toml";
-/// Name of the part of the trace.
-pub const TRACE: &str = "trace.holdup";
 
 /// The report, as GitHub's Markdown.
 pub fn markdown(case: &Case) -> String {

@@ -1,6 +1,6 @@
 //! The reproduction in words, and as a file.
 
-use super::WORKLOAD;
+use super::files::WORKLOAD;
 use crate::{Case, Reproduction, Shown};
 use report::document::{Block, Paragraph};
 use report::{explanation, units};
@@ -43,7 +43,7 @@ pub fn command_on_model(made: &Reproduction) -> Option<String> {
     model.map(|model| format!("holdup lab run {WORKLOAD} --on sim:{}", model.name))
 }
 
-/// What it consists of.
+/// Parts of the reproduction.
 fn made_of(made: &Reproduction) -> String {
     let Reproduction { threads, threads_in_trace, gpus, gpus_in_trace, shrinks, .. } = made;
     let count = |number: usize, one, many| units::counted(number as u64, one, many);

@@ -1,4 +1,4 @@
-//! Whatever a program does, its reproduction can be read and run, and ends.
+//! Reproductions of any program can be read and run, and end.
 
 use crate::support::traced;
 use case::{Case, NoCase, Wanted};
