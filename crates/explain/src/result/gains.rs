@@ -35,7 +35,7 @@ pub struct Gain {
     pub thread: Option<ThreadGain>,
 }
 
-/// A thread that would be done earlier.
+/// A thread that would be done earlier: with its last result, whatever it frees after that.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct ThreadGain {
     /// Its process.

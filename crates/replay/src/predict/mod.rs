@@ -24,12 +24,12 @@ use crate::predict::spare::Spare;
 use crate::retime::{began, covered, worked, write};
 use crate::{Error, Recovered, retime};
 use change::{apply, ids};
-use explain::{Cause, ThreadGain};
+use explain::{Cause, Class, ThreadGain};
 use rayon::prelude::*;
 use serde::Serialize;
 use sim::Replayed;
 use std::sync::{Mutex, OnceLock, PoisonError};
-use trace::{Ns, RangeId, Trace};
+use trace::{CallId, Ns, RangeId, Trace};
 use waits::CallOrder;
 
 /// The part of a gain that is not certain, whatever the fit: what models assume, and what nobody waited for in the trace.
@@ -405,12 +405,14 @@ impl<'a> Predictor<'a> {
         }
     }
 
-    /// The thread that is done earlier by most, from the start of the window or the ranges, if there are any.
+    /// The thread that is done earlier by most, from the start of the window or the ranges, if there are any. It is done when it has its last
+    /// result: what it frees and destroys after that may wait for others.
     fn thread(&self, ran: &Ran) -> Option<ThreadGain> {
         let ((base, unchanged), trace) = (self.unchanged_beside(ran), self.scene.trace);
+        let counts = |call: CallId| !matches!(self.scene.class(call), Class::Release | Class::Create);
         let done = |of: &Recovered, replayed: &Replayed| -> Vec<Option<Ns>> {
             let from = self.begins(of, replayed);
-            (0..base.threads.len()).map(|row| Some((of.done(replayed, row)? - from).max(0))).collect()
+            (0..base.threads.len()).map(|row| Some((of.done(replayed, row, counts)? - from).max(0))).collect()
         };
         let (before, after) = (done(base, unchanged), done(&ran.changed, &ran.replayed));
         let earlier = |row: usize| Some((before[row]? - after[row]?, base.threads[row]?));

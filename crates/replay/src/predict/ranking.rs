@@ -1,12 +1,13 @@
 //! Ranks findings by what the program would gain without each.
 //!
 //! The GPUs' idle time that a finding is the root of is what its removal gains, but for a wait for the device: it
-//! empties the queue, and work of the host comes to light that was hidden before. Only of these the removal is replayed.
+//! empties the queue, and work of the host comes to light that was hidden before. Of a busy GPU, the time for which operations were held
+//! back is an estimate. Only of these the removal is replayed.
 
 use crate::predict::gains::is_quick;
 use crate::predict::{Change, Predictor};
 use crate::{Error, Fit, Removed, recover};
-use explain::{Cause, Explanation, Finding, Loss, Options, Phase, is_mended_by_itself, is_usual};
+use explain::{Cause, Explanation, Finding, Loss, Options, Phase, holds_back, is_mended_by_itself, is_usual};
 use trace::{Ns, Selection, Trace};
 use waits::AwaitedByCall;
 
@@ -66,7 +67,7 @@ fn needs_no_fix(finding: &Finding) -> bool {
 
 /// Predicts what the program would gain without each wait for the device that lost most.
 fn predict(trace: &Trace, explanation: &mut Explanation, losses: &[Loss]) {
-    let removals: Vec<_> = emptying(explanation)
+    let removals: Vec<_> = removable(explanation)
         .into_iter()
         .filter_map(|at| Some((at, Removed::of(&explanation.findings[at].id, explanation, losses)?)))
         .collect();
@@ -83,7 +84,7 @@ fn predict(trace: &Trace, explanation: &mut Explanation, losses: &[Loss]) {
 
 /// Gives the findings the gains of the same findings of a part of the trace.
 fn predict_by_part(trace: &Trace, explanation: &mut Explanation) {
-    let wanted = emptying(explanation);
+    let wanted = removable(explanation);
     let Some(selection) = middle(trace, explanation).filter(|_| !wanted.is_empty()) else { return };
     let part = trace.copy(&selection);
     let options = Options { min_wait_ns: explanation.min_wait_ns, ..Options::default() };
@@ -123,14 +124,18 @@ fn is_same(one: &Finding, other: &Finding) -> bool {
     key(one) == key(other) && one.holder.is_some() == other.holder.is_some()
 }
 
-/// The findings that empty a queue, those first that lost most.
-fn emptying(explanation: &Explanation) -> Vec<usize> {
+/// The findings whose removal is replayed, those first that lost most.
+fn removable(explanation: &Explanation) -> Vec<usize> {
     let findings = &explanation.findings;
     let mut wanted: Vec<usize> =
-        (0..findings.len()).filter(|at| empties_a_queue(&findings[*at], findings)).collect();
+        (0..findings.len()).filter(|at| is_removable(&findings[*at], findings)).collect();
     wanted.sort_by_key(|at| std::cmp::Reverse(findings[*at].lost_ns.max(findings[*at].cost_ns)));
     wanted.truncate(REMOVED);
     wanted
+}
+
+fn is_removable(finding: &Finding, findings: &[Finding]) -> bool {
+    empties_a_queue(finding, findings) || (holds_back(finding.cause) && finding.cost_ns > 0)
 }
 
 /// Whether calls wait for the device, and are not what others wait for: that one has the cost.

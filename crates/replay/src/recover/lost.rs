@@ -47,8 +47,12 @@ pub(crate) struct Behind {
 
 impl Lost {
     /// Of each outermost call that lost anything: recorded waits for CUDA's locks, and of slow calls what `explain` found. `mutex_of`:
-    /// which mutex a wait is for.
-    pub fn of_calls(index: &Index<'_>, mutex_of: impl Fn(usize) -> Mutex) -> FxHashMap<CallId, Lost> {
+    /// which mutex a wait is for. `acquires`: whether a call acquires the one lock of its context, for which the replay makes all waits.
+    pub fn of_calls(
+        index: &Index<'_>,
+        mutex_of: impl Fn(usize) -> Mutex,
+        acquires: impl Fn(CallId) -> bool,
+    ) -> FxHashMap<CallId, Lost> {
         let mut found = in_recorded_waits(index, mutex_of);
         let mut parts: FxHashMap<CallId, Lost> = FxHashMap::default();
         for share in explain::call_parts(index.trace, SLOW) {
@@ -56,6 +60,9 @@ impl Lost {
             let holder = index.calls.outermost(share.holder);
             let (start, end) = (share.start, share.end);
             match share.cause.awaited_by_call() {
+                AwaitedByCall::Call if holder.is_some() && acquires(share.call) && acquires(holder) => {
+                    of.add_in_convoy(start, end);
+                }
                 AwaitedByCall::Call if holder.is_some() => of.add(Behind { holder, start, end }),
                 // The queue's depth is the model's.
                 AwaitedByCall::Queue => of.ns += end - start,

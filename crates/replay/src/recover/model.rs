@@ -24,6 +24,5 @@ pub(crate) fn model(trace: &Trace, chosen: Option<&Model>) -> Result<Model, sim:
     model.calls.context_create = Rule::default();
     model.device.notice_ns = 0;
     model.host.processors = 0;
-    model.sharing.mps = true;
     Ok(model)
 }

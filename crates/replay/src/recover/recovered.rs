@@ -71,25 +71,33 @@ impl Recovered {
     /// When the last call or operation ends in a replay, ns. What threads do after that, or threads without calls, is not counted: in a
     /// trace it is as long as the program whatever that does.
     pub fn wall(&self, replayed: &Replayed) -> Ns {
-        let calls = (0..self.steps.len()).filter_map(|row| self.last_call(replayed, row));
+        let calls = (0..self.steps.len()).filter_map(|row| self.last_call(replayed, row, |_| true));
         calls.chain(replayed.works.iter().map(|(_, end)| *end)).max().unwrap_or(0)
     }
 
-    /// When the last call of a thread ends in a replay, ns.
-    fn last_call(&self, replayed: &Replayed, row: usize) -> Option<Ns> {
-        let last = self.steps[row].iter().rposition(|step| matches!(step, StepOf::Call(_) | StepOf::Part))?;
+    /// When the last call of a thread among those that `counts` ends in a replay, ns.
+    fn last_call(&self, replayed: &Replayed, row: usize, counts: impl Fn(CallId) -> bool) -> Option<Ns> {
+        let steps = &self.steps[row];
+        let call = steps.iter().rposition(|step| matches!(step, StepOf::Call(call) if counts(*call)))?;
+        let parts = steps[call + 1..].iter().take_while(|step| **step == StepOf::Part).count();
+        let last = call + parts;
         replayed.steps[row].get(last + 1).copied()
     }
 
-    /// When a thread with calls is done in a replay, ns: its last call and its last operation have ended.
-    pub(crate) fn done(&self, replayed: &Replayed, row: usize) -> Option<Ns> {
+    /// When a thread with calls is done in a replay, ns: its last call among those that `counts` and its last operation have ended.
+    pub(crate) fn done(
+        &self,
+        replayed: &Replayed,
+        row: usize,
+        counts: impl Fn(CallId) -> bool,
+    ) -> Option<Ns> {
         let issued = |step: &RecordedStep| match step {
             RecordedStep::Call(CallOf { does: Does::Issue { works, .. }, .. }) => works.iter(),
             _ => 0..0,
         };
         let works = self.recorded.threads[row].iter().flat_map(issued);
         let last = works.map(|work| replayed.works[work].1).max().unwrap_or(Ns::MIN);
-        self.last_call(replayed, row).map(|call| call.max(last))
+        self.last_call(replayed, row, counts).map(|call| call.max(last))
     }
 
     /// When an operation of the trace starts and ends in a replay, ns: in proportion if its work, a graph for instance, takes another

@@ -59,10 +59,7 @@ const LIMITS: &[(&[&str], f64, &str)] = &[
     (&["architectures h200", "workers 16, memory pinned", "submit launches, connections 32"], 5.5, CONVOY),
     (&["architectures h200", "workers 16, memory pinned", "submit graph"], 16.5, CONVOY),
     (&["architectures h200", "variant threads,", "workers 16, memory pageable"], 8.0, CONVOY),
-    (&["architectures p100", "memory pageable"], 18.5, CONVOY),
-    (&["architectures p100", "variant threads-mps, workers 4, memory pinned"], 6.0, CONVOY),
-    (&["launch-stall p100", "beside item"], 11.0, CONVOY),
-    (&["stagger p100-nvprof", "memory pageable, sync no"], 20.0, CONVOY),
+    (&["architectures p100", "variant threads-mps, workers 4, memory pageable, sync no"], 5.0, CONVOY),
     (&["architectures", "variant processes,"], 27.0, TURNS),
     (&["architectures", "variant contexts,"], 27.0, TURNS),
     (&["interference h200", "own-context", "call launch"], 5.0, TURNS),
@@ -99,4 +96,92 @@ fn simulated_programs_are_reproduced() {
     }
     expect("simulated.txt", &rows);
     assert!(wrong.is_empty(), "further off than they may be: {wrong:#?}");
+}
+
+/// A change that the lab has a variant for: the experiment, its settings, the model, the change, and the words in which the variants differ.
+struct Changed {
+    experiment: &'static str,
+    set: &'static [&'static str],
+    model: &'static str,
+    change: &'static str,
+    from: &'static str,
+    to: &'static str,
+}
+
+/// Changes of which a replay of one variant must say what the other one gains.
+const CHANGED: &[Changed] = &[
+    Changed {
+        experiment: "architectures",
+        // Two rounds are launches still.
+        set: &["threads=16", "iterations=50", "memory=pinned", "variant=threads", "submit=launches,graph"],
+        model: "h200",
+        change: "graph",
+        from: "submit launches",
+        to: "submit graph",
+    },
+    Changed {
+        experiment: "architectures",
+        set: &["threads=16", "iterations=20", "memory=pinned", "variant=threads", "connections=default,32"],
+        model: "p40",
+        change: "more-connections",
+        from: "threads",
+        to: "connections 32",
+    },
+    Changed {
+        experiment: "architectures",
+        set: &["threads=16", "iterations=20", "memory=pageable", "sync=no", "variant=threads,processes-mps"],
+        model: "p40",
+        change: "process-per-thread,mps",
+        from: "variant threads",
+        to: "variant processes-mps",
+    },
+    Changed {
+        experiment: "multi-gpu",
+        set: &["load=products", "sync=no", "threads=10", "times=1000"],
+        model: "a4000x10",
+        change: "process-per-gpu",
+        from: "variant threads",
+        to: "variant processes",
+    },
+];
+
+/// The largest difference between a prediction and the lab, in points of the time.
+const POINTS: f64 = 5.0;
+
+/// From the first kernel that counts to the end of the last operation: what repeats, without start-up.
+fn working(trace: &Trace) -> (i64, i64) {
+    let start = trace.ops.start.iter().copied().min().unwrap_or(0);
+    (start, trace.ops.end.iter().copied().max().unwrap_or(0))
+}
+
+#[test]
+fn changes_gain_what_they_do_in_the_lab() {
+    for Changed { experiment, set, model, change, from, to } in CHANGED {
+        let model = Model::load(model).unwrap();
+        let variants = variants(experiments::experiment(experiment).unwrap(), set, &model);
+        let named = |words: &str| {
+            let others = [from, to].into_iter().filter(|other| **other != words && other.len() > words.len());
+            let mut of = others.fold(variants.iter().collect::<Vec<_>>(), |of, other| {
+                of.into_iter().filter(|(name, _)| !name.contains(other)).collect()
+            });
+            of.retain(|(name, _)| name.contains(words));
+            traced(&of[0].1, &model)
+        };
+        let (before, after) = (named(from), named(to));
+        let (base, fit) = (replay::recover(&before).unwrap(), fit(&before));
+        let window = working(&before);
+        let predictor = replay::Predictor::new(&before, &base, &fit, &|_| {}).unwrap().in_window(window);
+        let predicted = predictor.predict(&replay::fixes(change).unwrap()).unwrap().unwrap().gain;
+        let time = |(start, end): (i64, i64)| (end - start) as f64;
+        let simulated = 1.0 - time(working(&after)) / time(window);
+        println!(
+            "{change}: {:.1} % predicted, {:.1} % simulated",
+            predicted.share * 100.0,
+            simulated * 100.0
+        );
+        assert!(
+            (predicted.share - simulated).abs() * 100.0 <= POINTS,
+            "{change}: {predicted:?}, {simulated}"
+        );
+    }
 }

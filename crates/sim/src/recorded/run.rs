@@ -120,7 +120,9 @@ impl<'a> Program for Replay<'a> {
         match plan.effect.does {
             Does::Nothing => {}
             Does::Issue { works, waits } => machine.issue_works(thread, works, waits),
-            Does::Await(works) => machine.await_works(thread, works),
+            Does::Await(works) => {
+                machine.await_works(thread, works, plan.keep && plan.lock == Use::Exclusive);
+            }
             Does::Synchronize(stream) => machine.await_stream(machine.layout.stream(stream), thread),
         }
         machine.comes_to(plan, Until::Effect);

@@ -63,13 +63,18 @@ impl Machine<'_, Replay<'_>> {
         }
     }
 
-    /// Makes a thread wait for recorded operations. One that a thread will issue only after this one has gone on is not waited for.
-    pub(super) fn await_works(&mut self, row: u32, works: Rows) {
+    /// Makes a thread wait for recorded operations. One that a thread will issue only after this one has gone on is not waited for; if `alone`,
+    /// none that another thread has yet to issue is: it needs the lock that this one holds.
+    pub(super) fn await_works(&mut self, row: u32, works: Rows, alone: bool) {
         let replay = &mut self.program;
         for work in &replay.recorded.awaited[works.iter()] {
             let progress = replay.works[*work as usize];
             let by = replay.issuers[*work as usize];
-            if progress == Progress::Unknown && by != NONE && by != row && replay.waits_for(by, row) {
+            let is_others = progress == Progress::Unknown && by != NONE && by != row;
+            if is_others && alone {
+                continue;
+            }
+            if is_others && replay.waits_for(by, row) {
                 replay.replayed.given_up += 1;
             } else if progress != Progress::Done {
                 replay.waiting.entry(*work).or_default().push(row);

@@ -20,10 +20,13 @@ const ENOUGH: usize = 100;
 /// launch on 16 processors: much of that is the time until a thread has a processor, which is not the mutex's.
 const MOST: Ns = 135;
 
-/// Contexts whose launches are a convoy.
+/// Contexts whose launches are a convoy. Contexts whose launches wait for one mutex, as those of all GPUs of a process do with some drivers, are
+/// one: the first of them stands for all.
 #[derive(Default)]
 pub struct Convoys {
     contexts: FxHashSet<ContextId>,
+    /// The context that stands for each one that shares a mutex with others.
+    shared: FxHashMap<ContextId, ContextId>,
     /// The mutex of each context whose launches wait for one. They also wait for those of hardware queues, and a thread may lose its
     /// processor while it holds one: waits of 2 to 8 ms are half of the time of 24 threads on eight queues and 16 processors (H200).
     mutexes: FxHashMap<ContextId, i64>,
@@ -37,19 +40,21 @@ impl Convoys {
         let trace = index.trace;
         let mut contexts: FxHashMap<ContextId, Launches> = FxHashMap::default();
         let waits = &trace.waits;
+        let shared = shared(index);
+        let of = |context: ContextId| stands_for(&shared, context);
         for at in 0..waits.len() {
             if let Some(context) = waited_for_launches(index, at) {
-                let locks = &mut contexts.entry(context).or_default().locks;
+                let locks = &mut contexts.entry(of(context)).or_default().locks;
                 locks.entry(waits.lock[at]).or_default().push((waits.start[at], waits.end[at]));
             }
         }
         let mutexes = contexts.iter().filter_map(|(context, of)| Some((*context, of.mutex()?))).collect();
-        let mut convoys = Convoys { mutexes, ..Convoys::default() };
+        let mut convoys = Convoys { mutexes, shared: shared.clone(), ..Convoys::default() };
         contexts.retain(|context, of| of.locks[&convoys.mutexes[context]].len() >= ENOUGH);
         let Some(usual_ns) = usual_ns.filter(|_| !contexts.is_empty()) else { return convoys };
         for call in trace.threads.ids().flat_map(|thread| index.calls.of_thread(thread).iter().copied()) {
             if let Some(of) =
-                launches_into(trace, index.ops(call)).and_then(|context| contexts.get_mut(&context))
+                launches_into(trace, index.ops(call)).and_then(|context| contexts.get_mut(&of(context)))
             {
                 let (start, end) = (trace.calls.start[call.index()], trace.calls.end[call.index()]);
                 of.returns.push((end, call));
@@ -70,6 +75,7 @@ impl Convoys {
     pub fn mutex_of(&self, index: &Index<'_>, wait: usize) -> Mutex {
         let trace = index.trace;
         let Some(context) = waited_for_launches(index, wait) else { return Mutex::Other };
+        let context = stands_for(&self.shared, context);
         let in_convoy = self.contexts.contains(&context);
         match self.mutexes.get(&context) {
             Some(mutex) if *mutex != trace.waits.lock[wait] => Mutex::OfQueue { in_convoy },
@@ -93,6 +99,24 @@ pub enum Mutex {
     Other,
 }
 
+/// The context that stands for each one whose launches wait for a mutex for which those of other contexts wait, too.
+fn shared(index: &Index<'_>) -> FxHashMap<ContextId, ContextId> {
+    let mut of_locks: FxHashMap<i64, ContextId> = FxHashMap::default();
+    let mut shared = FxHashMap::default();
+    for at in 0..index.trace.waits.len() {
+        let Some(context) = waited_for_launches(index, at) else { continue };
+        let first = *of_locks.entry(index.trace.waits.lock[at]).or_insert(stands_for(&shared, context));
+        if first != context {
+            shared.insert(context, first);
+        }
+    }
+    shared
+}
+
+fn stands_for(shared: &FxHashMap<ContextId, ContextId>, context: ContextId) -> ContextId {
+    shared.get(&context).copied().unwrap_or(context)
+}
+
 /// The context of a launch that waited for a mutex, unless a call is known to have released it that holds it for longer than launches and
 /// synchronizations do: a pageable copy holds it until the end of its last piece.
 fn waited_for_launches(index: &Index<'_>, wait: usize) -> Option<ContextId> {
@@ -102,10 +126,8 @@ fn waited_for_launches(index: &Index<'_>, wait: usize) -> Option<ContextId> {
     }
     let context = launches_into(trace, index.ops(index.calls.outermost(waits.call[wait]).some()?))?;
     let releaser = index.calls.outermost(waits.releaser_call[wait]).some();
-    let is_short = |call: CallId| {
-        let is_sync = || index.class(call) == Class::Sync;
-        launches_into(trace, index.ops(call)) == Some(context) || is_sync()
-    };
+    let is_short =
+        |call: CallId| launches_into(trace, index.ops(call)).is_some() || index.class(call) == Class::Sync;
     releaser.is_none_or(is_short).then_some(context)
 }
 

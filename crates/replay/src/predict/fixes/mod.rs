@@ -16,6 +16,7 @@ mod non_blocking_stream;
 mod own_stream;
 mod pinned_reused;
 mod pool_allocator;
+mod process_per_gpu;
 mod process_per_thread;
 mod scene;
 mod staged_copies;
@@ -33,6 +34,7 @@ pub const FIXES: &[Fix] = &[
     pool_allocator::FIX,
     graph::FIX,
     more_connections::FIX,
+    process_per_gpu::FIX,
     process_per_thread::FIX,
     mps::FIX,
     no_gil::FIX,
