@@ -34,6 +34,18 @@ pub enum Error {
         /// The model.
         model: String,
     },
+    /// More client contexts on a device than an MPS server accepts.
+    #[error(
+        "an MPS server of the model {model} accepts {most} client contexts on a device, not {clients}: run several threads in each process"
+    )]
+    MpsClients {
+        /// The model.
+        model: String,
+        /// Contexts that it accepts.
+        most: u32,
+        /// Contexts of the workload on the device that has the most.
+        clients: u32,
+    },
     /// A call of cuBLAS.
     #[error("the model {model} has no cuBLAS: use holdup's own kernels, or a GPU")]
     NoBlas {

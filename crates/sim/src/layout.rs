@@ -8,11 +8,8 @@ impl Layout {
     /// The contexts and streams of a workload.
     ///
     /// # Errors
-    /// The model has no such device, or no MPS.
+    /// The model has no such device.
     pub(crate) fn new(workload: &Workload, model: &Model) -> Result<Layout, Error> {
-        if workload.mps && !model.sharing.mps {
-            return Err(Error::NoMps { model: model.name.clone() });
-        }
         let unset = if workload.mps { model.connections.mps } else { model.connections.default };
         let mut layout = Layout {
             contexts: Vec::new(),
@@ -52,6 +49,27 @@ impl Layout {
             |stream: &workload::Stream| StreamPlan { context: first + stream.context.0, kind: stream.kind };
         self.streams.extend(process.streams.iter().map(stream));
         Ok(())
+    }
+
+    /// Checks that the model's MPS server, if the workload needs one, accepts all of its contexts. A recorded program ran, so its contexts
+    /// were accepted.
+    ///
+    /// # Errors
+    /// The model has no MPS, or a server that accepts fewer contexts on a device.
+    pub(crate) fn accepted(&self, workload: &Workload, model: &Model) -> Result<(), Error> {
+        let most = model.sharing.mps_clients;
+        if !workload.mps {
+            return Ok(());
+        }
+        if most == 0 {
+            return Err(Error::NoMps { model: model.name.clone() });
+        }
+        let on = |device: u32| self.contexts.iter().filter(|context| context.device == device).count() as u32;
+        let clients = (0..model.device.count).map(on).max().unwrap_or_default();
+        match clients > most {
+            true => Err(Error::MpsClients { model: model.name.clone(), most, clients }),
+            false => Ok(()),
+        }
     }
 
     /// The row of a stream; a default stream has its context's.

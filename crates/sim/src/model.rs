@@ -180,8 +180,9 @@ pub struct Connections {
 #[derive(Clone, Debug, PartialEq, Deserialize, Serialize)]
 #[serde(deny_unknown_fields)]
 pub struct Sharing {
-    /// Whether MPS is available.
-    pub mps: bool,
+    /// Client contexts that an MPS server accepts on one device; 0 without MPS. NVIDIA, "Multi-Process Service", limits of
+    /// connections: 16 before Volta, 48 since, 60 from CUDA 13.1 on.
+    pub mps_clients: u32,
     /// The time slice of a context while another one has kernels, ns.
     pub slice_ns: i64,
     /// The time to switch contexts, ns.

@@ -42,6 +42,7 @@ fn run_unchecked(
     observed: bool,
 ) -> Result<Results, Error> {
     let layout = Layout::new(workload, model)?;
+    layout.accepted(workload, model)?;
     let script = compile(workload, model, &layout, options)?;
     let mut machine = Machine::new(workload, model, layout, script, options);
     machine.observer = observed.then(Observer::default);

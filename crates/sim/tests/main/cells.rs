@@ -63,6 +63,8 @@ impl Cell {
             sync: self.says("sync"),
             submit: self.one().unwrap_or(Submit::Launches),
             connections: self.connections(),
+            // As many as the rates need to settle.
+            iterations: 20,
             ..Default::default()
         };
         let outcome = run(&case.workload(), self.model);

@@ -21,9 +21,10 @@ const LEAST: f64 = 0.97;
 const LEAST_OF_ALL: &[(&str, f64)] = &[("hidden-sync h200", 0.85)];
 
 /// Settings of each experiment that make it short and leave all of its variants.
-const SETTINGS: [(&str, &[&str]); 7] = [
+const SETTINGS: [(&str, &[&str]); 8] = [
     ("architectures", &["workers=1,4,16", "iterations=2", "launches=40"]),
     ("hidden-sync", &["times=3"]),
+    ("host-work", &["times=3"]),
     ("interference", &["time=3ms"]),
     ("launch-stall", &["time=20ms", "bytes=16MiB"]),
     ("multi-gpu", &["times=50"]),

@@ -248,3 +248,27 @@ fn a_full_queue_delays_launches() {
     let ended = launches_ns * model.device.clock_mhz / 1000 / KERNEL;
     assert_eq!(full.count, 1100 - 1022 - ended, "of those that end during the first launches none waits");
 }
+
+#[test]
+fn more_clients_than_an_mps_server_accepts_are_refused() {
+    let case = |workers| architectures::Case {
+        layout: Layout::ProcessesMps,
+        workers,
+        iterations: 1,
+        ..Default::default()
+    };
+    assert_eq!(
+        refused(&case(17).workload(), "p100"),
+        "an MPS server of the model p100 accepts 16 client contexts on a device, not 17: run several threads in each process"
+    );
+    // As many as it accepts, and processes of several threads.
+    let runs = |case: architectures::Case| {
+        sim::run(&case.workload(), &Model::load("p100").unwrap(), Options::default()).is_ok()
+    };
+    assert!(runs(case(16)));
+    assert!(runs(architectures::Case {
+        layout: Layout::ProcessesThreadsMps,
+        threads_per_process: 2,
+        ..case(32)
+    }));
+}

@@ -6,6 +6,7 @@
 
 pub mod architectures;
 pub mod hidden_sync;
+pub mod host_work;
 pub mod interference;
 pub mod launch_stall;
 pub mod multi_gpu;
@@ -24,6 +25,7 @@ pub static CATALOGUE: &[Experiment] = &[
     launch_stall::EXPERIMENT,
     overlap::EXPERIMENT,
     hidden_sync::EXPERIMENT,
+    host_work::EXPERIMENT,
     multi_gpu::EXPERIMENT,
     interference::EXPERIMENT,
 ];

@@ -398,7 +398,7 @@ fn verdict(results: &Results) -> Vec<String> {
         .collect();
     let pairs = match results.settings.number("runs") {
         0 | 1 => pairs,
-        _ => return onset::verdict(&pairs),
+        _ => return onset::verdict(&pairs, results.bench.simulated),
     };
     let (held, free): (Vec<_>, Vec<_>) = pairs.into_iter().partition(|(one, all)| takes_longer(all, one));
     let mut sentences: Vec<String> = held.iter().map(|(one, all)| holding_up(one, all)).collect();

@@ -210,9 +210,12 @@ fn in_simulation(
     };
     match simulated {
         Ok((outcome, trace)) => Ok(Run { outcome, trace, stopped: None, notes }),
-        Err(error @ (sim::Error::NoMps { .. } | sim::Error::NoDevice { .. } | sim::Error::NoBlas { .. })) => {
-            Err(Failure::Impossible(error.to_string()))
-        }
+        Err(
+            error @ (sim::Error::NoMps { .. }
+            | sim::Error::MpsClients { .. }
+            | sim::Error::NoDevice { .. }
+            | sim::Error::NoBlas { .. }),
+        ) => Err(Failure::Impossible(error.to_string())),
         Err(error) => Err(Failure::Failed(error.to_string())),
     }
 }

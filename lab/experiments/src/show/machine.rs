@@ -46,6 +46,12 @@ fn flag(key: &'static str, name: &'static str, yes: bool) -> Fact {
     fact(key, name, String::from(if yes { "yes" } else { "no" }), yes)
 }
 
+/// MPS on a model, and the client contexts that its server accepts on a device.
+fn mps(clients: u32) -> [Fact; 2] {
+    let most = if clients > 0 { format!("{clients} contexts on a device") } else { String::from("none") };
+    [flag("mps", "MPS", clients > 0), fact("mps_clients", "MPS clients", most, clients)]
+}
+
 /// The lines of `pgaccelinfo` about overlap.
 fn overlap(copies: bool, engines: u32, kernels: bool) -> [Fact; 3] {
     let yes = |is: bool| String::from(if is { "Yes" } else { "No" });
@@ -205,7 +211,7 @@ fn of_model(model: &sim::Model) -> Machine {
     }
     shared.push(fact("driver", "driver", model.driver.clone(), model.driver.clone()));
     shared.push(fact("connections", "connections", connected, value));
-    shared.push(flag("mps", "MPS", model.sharing.mps));
+    shared.extend(mps(model.sharing.mps_clients));
     let ordinals = (0..device.count).map(|ordinal| (ordinal, String::new())).collect();
     Machine { facts: shared, sheets: vec![Sheet { name: device.title.clone(), ordinals, facts }] }
 }
