@@ -118,10 +118,12 @@ pub(crate) fn lines(explanation: &Explanation, columns: usize) -> Vec<String> {
     wrapped.collect()
 }
 
-/// ` of GPU 0's time`: what the first share is a part of.
+/// ` of GPU 0's time`, or of the threads' where the GPUs' idle time has no causes: of what the first share is a part.
 fn whose(explanation: &Explanation) -> String {
+    let threads = explanation.accounts.threads.iter().filter(|thread| thread.calls > 0).count();
     match explanation.accounts.gpus.as_slice() {
-        [] => String::from(" of the thread's time"),
+        _ if !knows_costs(explanation) && threads > 1 => format!(" of {threads} threads' time"),
+        _ if !knows_costs(explanation) => String::from(" of the thread's time"),
         [gpu] => format!(" of GPU {}'s time", gpu.device),
         _ => String::from(" of the GPUs' time"),
     }
@@ -149,7 +151,11 @@ fn of_gpu(gpu: &GpuAccount, explanation: &Explanation, is_free: bool) -> String 
     let held = held_back(gpu);
     match (is_busy(gpu), matters(held, gpu)) {
         (true, false) => {
-            format!("GPU {number} was busy {} of {time}: {}", percent(gpu.busy_ns), work(&[gpu], is_free))
+            let busy = percent(gpu.busy_ns);
+            match lacking::others(explanation, gpu) {
+                Some(others) => format!("GPU {number} was busy {busy} of {time}, {others}"),
+                None => format!("GPU {number} was busy {busy} of {time}: {}", work(&[gpu], is_free)),
+            }
         }
         (true, true) => format!(
             "GPU {number} was busy {} of {time}, but held back {} (estimated).",

@@ -50,6 +50,8 @@ pub struct ThreadAccount {
     pub span_ns: Ns,
     /// Number of its CUDA calls; nested ones count once.
     pub calls: u64,
+    /// Number of its launches of kernels and graphs.
+    pub launches: u64,
     /// Activity of the thread by cause, most first; adds up to `span_ns`.
     pub parts: Vec<AccountPart>,
 }

@@ -6,6 +6,7 @@ use super::part::ThreadAccount;
 use super::roots::{Charges, Path, Root};
 use super::settle;
 use trace::{Ns, ThreadId};
+use waits::Class;
 
 /// A thread's time, and the roots of its parts.
 pub(super) fn thread(
@@ -20,12 +21,14 @@ pub(super) fn thread(
     });
     let row = trace.threads.row(thread);
     let roots = charged(&settle::settle(charges.done(), blame.facts.trace, blame.sites));
+    let calls = &blame.facts.calls_by_thread()[thread.index()];
     let account = ThreadAccount {
         pid: row.process.some().map_or(0, |process| trace.processes.pid[process.index()]),
         tid: row.tid,
         name: trace.text(row.name).to_owned(),
         span_ns: last - first,
-        calls: blame.facts.calls_by_thread()[thread.index()].len() as u64,
+        calls: calls.len() as u64,
+        launches: calls.iter().filter(|call| blame.facts.class(**call) == Class::Launch).count() as u64,
         parts: by_cause(blame, &roots),
     };
     (account, roots)

@@ -27,18 +27,29 @@ impl<'a> Grounds<'a> {
         Grounds { facts, key, group, waits: RecordedWaits::of(facts, group) }
     }
 
-    /// The class of the first call that waited.
+    /// The class of the calls that waited longest together.
     pub fn waiter(&self) -> Class {
-        self.class(self.group.parts.first().and_then(|(_, stretch)| stretch.call()))
+        let parts = self.group.parts.iter();
+        self.most(parts.filter_map(|(lost, stretch)| Some((stretch.call()?, *lost))))
     }
 
-    /// The class of the first call that was waited for.
+    /// The class of most calls that were waited for.
     pub fn holder(&self) -> Class {
-        self.class(self.group.holders.first().copied())
+        self.most(self.group.holders.iter().map(|call| (*call, 1)))
     }
 
-    fn class(&self, call: Option<CallId>) -> Class {
-        call.map_or(Class::Other, |call| self.facts.class(call))
+    /// The class of calls whose weights add up to most; of several such the first.
+    fn most(&self, calls: impl Iterator<Item = (CallId, i64)>) -> Class {
+        let mut classes: Vec<(Class, i64)> = Vec::new();
+        for (call, weight) in calls {
+            let class = self.facts.class(call);
+            match classes.iter_mut().find(|(known, _)| *known == class) {
+                Some((_, sum)) => *sum = sum.saturating_add(weight),
+                None => classes.push((class, weight)),
+            }
+        }
+        let most = classes.into_iter().rev().max_by_key(|(_, sum)| *sum);
+        most.map_or(Class::Other, |(class, _)| class)
     }
 
     /// The calls that waited.

@@ -63,7 +63,7 @@ impl Facts<'_> {
 
     /// Whether a call copies from or to pageable memory. If the trace records for no copy what it copies, one that takes
     /// long does: with pinned memory it would have returned at once.
-    fn copies_pageable(&self, call: CallId) -> bool {
+    pub fn copies_pageable(&self, call: CallId) -> bool {
         let copies = matches!(self.class(call), Class::Copy { .. });
         copies && self.copied(call).map_or_else(|| self.has_unknown_copies(), |copied| copied.pageable())
     }

@@ -1,9 +1,9 @@
 //! The indexes behind [`Facts`](crate::facts::Facts), each built in one pass over a table.
 
-use rustc_hash::FxHashMap;
+use rustc_hash::{FxHashMap, FxHashSet};
 use trace::{
-    Api, ArgumentId, CallId, DeviceId, Ns, OpId, OpKind, ProcessId, RangeId, RangeKind, State, Sym, SyncId,
-    ThreadId, ThreadState, Times, Trace, WaitId,
+    Api, ArgumentId, CallId, DeviceId, Ns, OpId, OpKind, ProcessId, RangeId, RangeKind, State, StreamId, Sym,
+    SyncId, ThreadId, ThreadState, Times, Trace, WaitId,
 };
 use waits::{ByCall, CallOrder, lock_waits};
 
@@ -231,6 +231,14 @@ pub(crate) fn thread_spans(trace: &Trace) -> Vec<(Ns, Ns)> {
         widen(&mut spans, waits.thread[at], waits.start[at], waits.end[at]);
     }
     spans
+}
+
+/// The processes of all operations; [`ProcessId::NONE`] if that of an operation is unknown.
+pub(crate) fn processes_with_operations(trace: &Trace) -> FxHashSet<ProcessId> {
+    let streams: FxHashSet<StreamId> = trace.ops.stream.iter().copied().collect();
+    let of_stream =
+        |stream: StreamId| stream.some().map_or(ProcessId::NONE, |stream| trace.process_of_stream(stream));
+    streams.into_iter().map(of_stream).collect()
 }
 
 /// The device that runs most of each thread's operations; for a thread without operations the only device of its process.

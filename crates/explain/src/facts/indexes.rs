@@ -85,6 +85,8 @@ pub(super) struct Operations {
     /// The device that runs most of a thread's operations.
     pub thread_device: Vec<DeviceId>,
     pub gpu_waits: OnceLock<Vec<CallId>>,
+    /// The processes with operations; [`ProcessId::NONE`] if that of an operation is unknown.
+    pub processes: OnceLock<FxHashSet<ProcessId>>,
     pub unknown_copies: OnceLock<bool>,
     pub syncs: OnceLock<ByCall<SyncId>>,
     pub arguments: ByCall<ArgumentId>,
@@ -96,6 +98,7 @@ impl Operations {
             stream_calls: OnceLock::new(),
             thread_device: index::thread_devices(trace),
             gpu_waits: OnceLock::new(),
+            processes: OnceLock::new(),
             unknown_copies: OnceLock::new(),
             syncs: OnceLock::new(),
             arguments: index::arguments_by_call(trace, order),

@@ -2,12 +2,18 @@
 
 use super::Facts;
 use super::copied::{Copied, CopyFacts};
-use trace::{Argument, ArgumentId, CallId, Clock, CopyKind, DeviceId, OpId, OpKind, StreamId, Sym};
+use super::index;
+use trace::{
+    Argument, ArgumentId, CallId, Clock, CopyKind, DeviceId, OpId, OpKind, ProcessId, StreamId, Sym,
+};
 
 impl Facts<'_> {
-    /// Whether the trace has any record of a GPU operation.
-    pub fn has_operations(&self) -> bool {
-        !self.trace.ops.is_empty()
+    /// Whether the trace has any record of a GPU operation of the call's process. Listings of two runs are two processes, of which each lacks
+    /// what the other has.
+    pub fn has_operations(&self, call: CallId) -> bool {
+        let processes =
+            self.operations.processes.get_or_init(|| index::processes_with_operations(self.trace));
+        processes.contains(&self.process(call)) || processes.contains(&ProcessId::NONE)
     }
 
     /// The operations that a call issued.

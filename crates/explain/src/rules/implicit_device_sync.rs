@@ -104,7 +104,7 @@ fn submitted_meanwhile(facts: &Facts<'_>, call: CallId, sure: Confidence) -> Opt
 /// Claims, without the GPU's records, a free that returns together with another thread's wait for the GPU. Both waited for
 /// the same work, even if the free waited for something else first.
 pub(crate) fn beside_a_wait(facts: &Facts<'_>, call: CallId, parts: &mut Parts) {
-    if facts.class(call) != Class::Release || !parts.mostly_open() || facts.has_operations() {
+    if facts.class(call) != Class::Release || !parts.mostly_open() || facts.has_operations(call) {
         return;
     }
     let (start, end) = (facts.start(call), facts.end(call));

@@ -58,16 +58,13 @@ impl Cost {
 
 /// The largest costs of the GPUs, in order: two or three causes that recur, and all that costs once as one.
 pub(super) fn costs(explanation: &Explanation) -> Vec<Cost> {
-    if explanation.accounts.refused.is_some() {
-        return Vec::new();
-    }
     let knows_costs = knows_costs(explanation);
-    let least = least(&explanation.accounts.gpus);
+    let least = if knows_costs { least(&explanation.accounts.gpus) } else { SMALL };
     let findings: Vec<&Finding> = explanation.findings.iter().collect();
     let (once, again): (Vec<&Finding>, Vec<&Finding>) =
         findings.into_iter().partition(|finding| knows_costs && finding.phase == Phase::Once);
     let again = again.into_iter().map(|finding| Named::of(finding, explanation, knows_costs));
-    let unfound = unfound(explanation).chain(unselected(explanation));
+    let unfound = unfound(explanation).chain(unselected(explanation)).filter(|_| knows_costs);
     let mut named: Vec<Named> = Vec::new();
     for one in again.chain(unfound) {
         // What is allocated is freed, what is made is destroyed, what a pool gives back is allocated anew, and who has a processor is
@@ -93,16 +90,10 @@ pub(super) fn costs(explanation: &Explanation) -> Vec<Cost> {
     let is_known = |cause: &Named| !cause.id.is_empty() && cause.cause != Cause::Unexplained;
     let knows = named.iter().any(is_known);
     named.retain(|cause| !knows || is_known(cause) || cause.share >= SMALL_OF_BUSY);
-    if named.is_empty() {
-        let one = busy_with(explanation, least).or_else(|| in_one_stream(explanation));
-        named.extend(one.or_else(|| copying(explanation)));
-    } else {
-        let idle = |gpu: &GpuAccount| 1.0 - gpu.busy_ns as f64 / gpu.working_ns().max(1) as f64;
-        let idle = explanation.accounts.gpus.iter().map(idle);
-        named.extend(copying(explanation).filter(|copies| are_most(copies, &named, idle)));
+    if knows_costs {
+        let of_all: f64 = once.iter().map(|finding| finding.cost_share).sum();
+        add_work(&mut named, explanation, least, of_all);
     }
-    let of_all: f64 = once.iter().map(|finding| finding.cost_share).sum();
-    named.extend(small_kernels(explanation, named.iter().map(|cause| cause.share).sum::<f64>() + of_all));
     rank(&mut named);
     let large = named.iter().take_while(|cause| cause.share >= SMALL_OF_BUSY).count();
     named.truncate(large.clamp(NAMED, MOST_NAMED));
@@ -116,11 +107,26 @@ pub(super) fn costs(explanation: &Explanation) -> Vec<Cost> {
         repeats && first.is_some_and(|first| first.share() >= SMALL_OF_STEPS * cost.share())
     };
     let last = of_once.as_ref().is_some_and(drowns);
+    let of_once = of_once.filter(|_| explanation.accounts.refused.is_none());
     if let Some(once) = of_once.filter(|cost| !last || cost.share() >= SMALL_OF_BUSY) {
         let smaller = costs.iter().position(|cost| cost.share() < once.share());
         costs.insert(if last { costs.len() } else { smaller.unwrap_or(costs.len()) }, once);
     }
     costs
+}
+
+/// Adds the work of busy GPUs that could take less time; `once` is the part of their time that one-time costs take.
+fn add_work(named: &mut Vec<Named>, explanation: &Explanation, least: f64, once: f64) {
+    if named.is_empty() {
+        let one = busy_with(explanation, least).or_else(|| in_one_stream(explanation));
+        named.extend(one.or_else(|| copying(explanation)));
+    } else {
+        let idle = |gpu: &GpuAccount| 1.0 - gpu.busy_ns as f64 / gpu.working_ns().max(1) as f64;
+        let idle = explanation.accounts.gpus.iter().map(idle);
+        named.extend(copying(explanation).filter(|copies| are_most(copies, named, idle)));
+    }
+    let others: f64 = named.iter().map(|cause| cause.share).sum();
+    named.extend(small_kernels(explanation, others + once));
 }
 
 /// Copies that a busy GPU is busy with, and that would take less time if they were mended: the program gains that.

@@ -1,7 +1,8 @@
 //! Records that a trace lacks, and how to get them from the tool that made it.
 
+use super::named::time_of_threads;
 use crate::units;
-use explain::{Explanation, Summary};
+use explain::{Explanation, GpuAccount, Summary};
 
 /// The verdict on a trace without GPU operations: `No GPU operation was recorded; threads spent 54 % of their time in …`
 pub(super) fn gpu_operations(explanation: &Explanation) -> String {
@@ -16,8 +17,7 @@ pub(super) fn gpu_operations(explanation: &Explanation) -> String {
              records: synchronize before profiling ends."
         );
     }
-    let threads = &explanation.accounts.threads;
-    let spent: i64 = threads.iter().filter(|thread| thread.calls > 0).map(|thread| thread.span_ns).sum();
+    let spent = time_of_threads(explanation);
     let slow = units::percent(explanation.slow_call_ns as f64 / spent.max(1) as f64);
     let threshold = units::duration(explanation.min_wait_ns);
     format!("No GPU operation was recorded; threads spent {slow} of their time in calls over {threshold}.")
@@ -48,6 +48,24 @@ fn calls_and_operations(trace: &Summary) -> String {
         _ => "The trace has neither calls nor GPU operations.",
     };
     sentence.to_owned()
+}
+
+/// Streams run at once on average, of all; fewer than this part of them, and one may have held up another: a choice.
+const AT_ONCE: f64 = 0.5;
+
+/// The streams of a busy GPU that had no operation while others ran, in a trace that does not say whether they had to wait:
+/// `with 1.2 of its 4 streams at a time: the trace does not say why; the CUDA calls would.`
+pub(super) fn others(explanation: &Explanation, gpu: &GpuAccount) -> Option<String> {
+    let trace = &explanation.trace;
+    let streams: Vec<_> =
+        explanation.accounts.streams.iter().filter(|one| one.device == gpu.device).collect();
+    let busy: i64 = streams.iter().map(|one| one.busy_ns).sum();
+    let at_once = busy as f64 / gpu.busy_ns.max(1) as f64;
+    if trace.calls > 0 || at_once >= streams.len() as f64 * AT_ONCE {
+        return None;
+    }
+    let (count, record) = (streams.len(), reasons(trace));
+    Some(format!("with {at_once:.1} of its {count} streams at a time: the trace does not say why{record}."))
 }
 
 /// Ways to record why a GPU was idle, as the end of a sentence; empty for a recording of our own, which has what there is.

@@ -5,6 +5,7 @@ use crate::layout::{elide, wrap};
 use crate::place::{below, called, short, wide};
 use crate::units;
 use explain::{About, Cause, Explanation, Finding, Fix, Pauses, Phase, Place, is_usual};
+use trace::Ns;
 
 /// Most fixes of a cause that the verdict names.
 const FIXES: usize = 2;
@@ -95,7 +96,11 @@ impl Named {
         Named {
             id: finding.id.clone(),
             cause: finding.cause,
-            share: if knows_costs { finding.worth() } else { finding.share },
+            share: match (knows_costs, time_of_threads(explanation)) {
+                (true, _) => finding.worth(),
+                (false, 0) => finding.share,
+                (false, time) => finding.lost_ns as f64 / time as f64,
+            },
             what: format!("{}{when}", if is_between(finding) { BETWEEN } else { about.brief }),
             exposes: knows_costs && finding.exposes(),
             behind,
@@ -159,6 +164,11 @@ impl Named {
         let mut lines = forms.iter().map(|(behind, place, fixes)| with(behind, place, *fixes));
         lines.find(|line| fits(line, columns)).unwrap_or_else(|| elide(&with("", "", 0), columns))
     }
+}
+
+/// The time of all threads with calls, ns: of what shares are parts where the GPUs' idle time has no causes.
+pub(super) fn time_of_threads(explanation: &Explanation) -> Ns {
+    explanation.accounts.threads.iter().filter(|thread| thread.calls > 0).map(|thread| thread.span_ns).sum()
 }
 
 /// The words for host code between calls that follow each other at once, as launches do.

@@ -27,6 +27,8 @@ pub struct StreamAccount {
     pub stream: i64,
     /// Number of its operations.
     pub ops: u64,
+    /// Times of its operations, summed, ns.
+    pub busy_ns: Ns,
     /// Time between ready and start, summed over its operations, ns.
     pub waiting_ns: Ns,
     /// Waiting time by cause, most first; adds up to `waiting_ns`.
@@ -88,7 +90,10 @@ impl Waiting {
         let (mut sums, mut held) = (vec![Sums::default(); trace.streams.len()], Vec::new());
         for op in timeline.ops().iter().copied() {
             let Some(stream) = trace.ops.stream[op.index()].some() else { continue };
-            sums[stream.index()].add(op, waits.start(op), window, &mut held);
+            let of = &mut sums[stream.index()];
+            of.busy +=
+                (trace.ops.end[op.index()].min(window.1) - trace.ops.start[op.index()].max(window.0)).max(0);
+            of.add(op, waits.start(op), window, &mut held);
         }
         // What the program ordered costs time only where the engine that has most to do waits.
         let most = busiest(trace, timeline);
@@ -137,6 +142,7 @@ fn of_stream(
         pid: process.some().map_or(0, |process| trace.processes.pid[process.index()]),
         stream: trace.streams.number[stream.index()],
         ops: sums.ops,
+        busy_ns: sums.busy,
         waiting_ns: sums.waited,
         waiting,
     }
@@ -146,6 +152,8 @@ fn of_stream(
 #[derive(Clone, Default)]
 struct Sums {
     ops: u64,
+    /// Times of its operations, ns.
+    busy: Ns,
     /// Time from ready to start, ns.
     waited: Ns,
     parts: Vec<(Cause, Ns)>,

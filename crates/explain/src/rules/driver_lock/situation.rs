@@ -72,7 +72,7 @@ impl Situation {
         if key.across_gpus {
             return Situation::OtherGpu;
         }
-        if key.holder.is_some_and(|side| side.copies_pageable()) {
+        if key.holder.is_some_and(|side| side.copies_pageable()) || copy_unknown(facts, &group.holders) {
             return Situation::PageableCopy(beside(grounds, waiter));
         }
         let holder = grounds.holder();
@@ -81,7 +81,7 @@ impl Situation {
         match holder {
             Class::Allocate | Class::Release => Situation::Allocation,
             Class::Launch if !often && mostly_new(facts, &group.holders) => Situation::Setup,
-            _ if holder.enqueues() && waiter.enqueues() && (often || facts.has_operations()) => {
+            _ if holder.enqueues() && waiter.enqueues() && (often || has_operations(grounds)) => {
                 Situation::Submission
             }
             _ if matches!(key.waiter.doing, Doing::Lock(_)) => Situation::Unseen,
@@ -93,6 +93,18 @@ impl Situation {
             _ => Situation::Unseen,
         }
     }
+}
+
+/// Whether the trace has operations of the process whose calls wait.
+fn has_operations(grounds: &Grounds<'_>) -> bool {
+    let call = grounds.group.stretches().find_map(Stretch::call);
+    call.is_some_and(|call| grounds.facts.has_operations(call))
+}
+
+/// Whether most of some calls copy from or to pageable memory as far as can be told where the trace has no kind of memory.
+fn copy_unknown(facts: &Facts<'_>, calls: &[CallId]) -> bool {
+    let copies = calls.iter().filter(|call| facts.copies_pageable(**call)).count();
+    facts.has_unknown_copies() && copies * 2 > calls.len()
 }
 
 /// Whether most of some launches are the first launch of their kernel.
