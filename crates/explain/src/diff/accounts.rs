@@ -89,9 +89,31 @@ pub struct ThreadsChange {
     pub before_count: u64,
     /// Number of such threads after, the most of all traces.
     pub after_count: u64,
+    /// Launches that one of them makes in a second.
+    pub launches: Rates,
     /// Their accounts together.
     #[serde(flatten)]
     pub account: AccountChange,
+}
+
+/// A rate of both sides, each the median of its traces, in 1/s.
+#[derive(Clone, Copy, PartialEq, Debug, Default, Serialize)]
+pub struct Rates {
+    /// Before.
+    pub before_per_s: f64,
+    /// After.
+    pub after_per_s: f64,
+}
+
+/// Smallest ratio of two rates that is no noise: a choice.
+const OTHER_RATE: f64 = 1.05;
+
+impl Rates {
+    /// Whether there are two rates that differ.
+    pub fn differ(&self) -> bool {
+        let (less, more) = (self.before_per_s.min(self.after_per_s), self.before_per_s.max(self.after_per_s));
+        less > 0.0 && more >= less * OTHER_RATE
+    }
 }
 
 /// Properties that rows of both sides have in common.
@@ -239,6 +261,20 @@ fn of_gpu(run: &Run, device: i64, refused: bool) -> Rows {
     rows
 }
 
+/// Launches of a thread of a role in a second, the median of the traces with such threads; 0 without any.
+fn launches(side: &[BTreeMap<Role, Vec<&ThreadAccount>>], role: &Role) -> f64 {
+    let rate = |threads: &Vec<&ThreadAccount>| {
+        let (launches, ns) = threads
+            .iter()
+            .fold((0, 0), |(launches, ns), thread| (launches + thread.launches, ns + thread.span_ns));
+        launches as f64 * 1e9 / ns.max(1) as f64
+    };
+    let mut rates: Vec<f64> = side.iter().filter_map(|groups| groups.get(role)).map(rate).collect();
+    rates.sort_unstable_by(f64::total_cmp);
+    let middle = |at: usize| rates.get(at).copied().unwrap_or_default();
+    (middle(rates.len().saturating_sub(1) / 2) + middle(rates.len() / 2)) / 2.0
+}
+
 /// Properties that threads of both sides have in common: whether they call CUDA, their name, else the call with most time.
 type Role = (bool, String, String);
 
@@ -260,6 +296,10 @@ pub(super) fn threads(sides: &Sides<'_>, noise: Ns) -> Vec<ThreadsChange> {
             calls_cuda: !no_calls,
             before_count: count(&traces[0]),
             after_count: count(&traces[1]),
+            launches: Rates {
+                before_per_s: launches(&traces[0], role),
+                after_per_s: launches(&traces[1], role),
+            },
             account: account(traces.each_ref().map(|side| side.iter().map(of).collect()), noise),
         }
     };

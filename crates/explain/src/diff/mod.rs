@@ -8,7 +8,7 @@ mod record_kinds;
 mod sides;
 mod steps;
 
-pub use accounts::{AccountChange, GpuChange, Row, Subject, ThreadsChange};
+pub use accounts::{AccountChange, GpuChange, Rates, Row, Subject, ThreadsChange};
 pub use amount::{Amount, Change};
 pub use findings::{FindingChange, FindingState};
 pub use record_kinds::{Lack, RecordKind, Side, record_kinds};

@@ -3,7 +3,7 @@
 use crate::escape::visible;
 use crate::{explanation, place, steps, units};
 use explain::diff::{
-    AccountChange, Change, Diff, FindingChange, FindingState, GpuChange, Row, Subject, ThreadsChange,
+    AccountChange, Change, Diff, FindingChange, FindingState, GpuChange, Rates, Row, Subject, ThreadsChange,
 };
 use explain::{AccountPart, Place};
 use trace::Ns;
@@ -35,6 +35,8 @@ pub(super) struct Line {
     /// The same without the folders of files.
     pub short: String,
     pub change: Change,
+    /// Rates, where the figure is one and no time, in 1/s.
+    pub rates: Option<Rates>,
     /// State of a finding after the change, compared with before.
     pub state: Option<FindingState>,
 }
@@ -42,6 +44,9 @@ pub(super) struct Line {
 impl Line {
     /// Before, after, the change, and its share of what was before.
     pub fn figures(&self) -> [String; 4] {
+        if let Some(rates) = self.rates {
+            return of_rates(rates);
+        }
         let Change { before, after, change_ns, .. } = self.change;
         let share = self.change.share().filter(|_| change_ns != 0).map_or(String::new(), signed_share);
         let share = match self.state {
@@ -51,6 +56,20 @@ impl Line {
         };
         [units::duration(before.ns), units::duration(after.ns), units::signed(change_ns), share]
     }
+}
+
+/// Rates before and after, their change, and its share of the rate before.
+fn of_rates(Rates { before_per_s, after_per_s }: Rates) -> [String; 4] {
+    let change = after_per_s - before_per_s;
+    let sign = if change < 0.0 { "-" } else { "+" };
+    let share = if before_per_s > 0.0 { signed_share(change / before_per_s) } else { String::new() };
+    [per_second(before_per_s), per_second(after_per_s), format!("{sign}{}", per_second(change.abs())), share]
+}
+
+/// `18,204/s`, or `37.2/s` of a slow one.
+fn per_second(rate: f64) -> String {
+    let number = if rate < 100.0 { units::number(rate) } else { units::count(rate.round() as u64) };
+    format!("{number}/s")
 }
 
 fn signed_share(share: f64) -> String {
@@ -77,7 +96,14 @@ pub(super) fn sections(diff: &Diff, all: bool) -> Vec<Section> {
 }
 
 fn whole(diff: &Diff) -> Section {
-    let line = |of: String, change| Line { cause: String::new(), short: of.clone(), of, change, state: None };
+    let line = |of: String, change| Line {
+        cause: String::new(),
+        short: of.clone(),
+        of,
+        change,
+        rates: None,
+        state: None,
+    };
     let mut lines = vec![line(String::from("time of the program"), diff.wall)];
     if let Some(of) = &diff.steps {
         lines.push(line(format!("median step ({})", steps::name(of.source, &of.name)), of.median));
@@ -91,7 +117,7 @@ fn gpu_title(gpu: &GpuChange) -> String {
 
 fn section(title: String, account: &AccountChange, all: bool) -> Section {
     let (cause, of, short) = (String::from("span"), String::new(), String::new());
-    let span = Line { cause, of, short, change: account.span, state: None };
+    let span = Line { cause, of, short, change: account.span, rates: None, state: None };
     let (shown, folded) = split(&account.rows, all);
     let mut lines = vec![span];
     lines.extend(shown.into_iter().map(row));
@@ -115,7 +141,7 @@ fn row(row: &Row) -> Line {
         }
     };
     let (cause, short) = (row.what.id().to_owned(), of(row.place.as_ref().map(without_folders)));
-    Line { cause, of: of(row.place.clone()), short, change: row.change, state: None }
+    Line { cause, of: of(row.place.clone()), short, change: row.change, rates: None, state: None }
 }
 
 /// The place with the name of its file alone.
@@ -129,7 +155,8 @@ fn threads(threads: &[ThreadsChange], all: bool) -> Vec<Section> {
     let mut sections = Vec::new();
     let mut folded = (0, 0);
     for of in threads {
-        let section = section(threads_title(of), &of.account, all);
+        let mut section = section(threads_title(of), &of.account, all);
+        section.lines.extend(of.launches.differ().then(|| launches(of.launches)));
         if section.lines.len() > 1 {
             sections.push(section);
         } else if section.folded.0 > 0 {
@@ -140,6 +167,19 @@ fn threads(threads: &[ThreadsChange], all: bool) -> Vec<Section> {
         sections.push(Section { title: String::from("Other threads"), lines: Vec::new(), folded });
     }
     sections
+}
+
+/// `launches of a thread   1,024/s   18,204/s`
+fn launches(rates: Rates) -> Line {
+    let of = String::from("launches of a thread");
+    Line {
+        cause: String::new(),
+        short: of.clone(),
+        of,
+        change: Change::default(),
+        rates: Some(rates),
+        state: None,
+    }
 }
 
 /// `4 threads worker-#`, `8 threads in cudaLaunchKernel, 4 before`
@@ -183,7 +223,14 @@ fn finding(finding: &FindingChange) -> Line {
         format!("{call} {place}").trim_end().to_owned()
     };
     let (cause, short) = (finding.cause.id().to_owned(), of(finding.place.as_ref().map(without_folders)));
-    Line { cause, of: of(finding.place.clone()), short, change: finding.change, state: Some(finding.state) }
+    Line {
+        cause,
+        of: of(finding.place.clone()),
+        short,
+        change: finding.change,
+        rates: None,
+        state: Some(finding.state),
+    }
 }
 
 /// `and 12 changes within the noise, -3.00 ms together`; `None` if there are none.
