@@ -67,7 +67,7 @@ pub use result::framework::Framework;
 pub use result::gains::{Gain, Gains, NoGains, ThreadGain};
 pub use result::loss::Loss;
 pub use result::place::Place;
-pub use result::ranking::{is_mended_by_itself, is_usual};
+pub use result::ranking::{holds_back, is_mended_by_itself, is_usual};
 pub use result::refusal::Refusal;
 pub use result::sentence::{Piece, Sentence};
 pub use result::summary::{Contents, GpuClock, Summary, summary};

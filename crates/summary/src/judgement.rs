@@ -123,6 +123,13 @@ pub struct Reading {
     pub fixes: Vec<Fix>,
 }
 
+impl Reading {
+    /// Whether its cause says that nothing can be told.
+    pub fn is_untold(&self) -> bool {
+        matches!(self.cause, Some(Cause::Unexplained | Cause::NotRecorded))
+    }
+}
+
 waits::named! {
     /// Fact that a table does not have.
     Limit {

@@ -1,4 +1,4 @@
-//! What terminals, forums and people do to a table changes nothing that it says.
+//! Tables say the same whatever terminals, forums and people did to them.
 
 use std::path::Path;
 use summary::{Summary, read};

@@ -379,6 +379,8 @@ class ThreadAccount:
     """From its first event to its last, ns."""
     calls: int
     """Number of its CUDA calls; nested ones count once."""
+    launches: int
+    """Number of its launches of kernels and graphs."""
     parts: tuple[AccountPart, ...]
     """That time by what the thread did, most first; adds up to span_ns."""
 
@@ -413,6 +415,8 @@ class StreamAccount:
     """CUPTI's number of the stream."""
     ops: int
     """Number of its operations."""
+    busy_ns: int
+    """Times of its operations, summed, ns."""
     waiting_ns: int
     """Time between ready and start, summed over its operations, ns."""
     waiting: tuple[WaitPart, ...]
@@ -666,7 +670,7 @@ class Gain:
 class Applied:
     """Lines of code that apply a fix."""
 
-    language: Literal['python', 'cpp', 'sh']
+    language: Literal['python', 'cpp', 'julia', 'fortran', 'sh']
     """The language of the lines."""
     code: str
     """The lines, with a line end after each; names such as step and gpu stand for the program's own."""
@@ -770,7 +774,7 @@ class Finding:
     """The stacks of these samples as a tree: each function before those that it calls."""
     examples: tuple[Example, ...]
     """The longest waits."""
-    framework: Literal['pytorch', 'cupy', 'jax', 'python', 'cuda', None]
+    framework: Literal['pytorch', 'cupy', 'jax', 'python', 'julia', 'fortran', 'cuda', None]
     """What its calls were made with: a framework, another Python program, or CUDA's own functions; null if the
     program uses several and the calls' stacks do not show which.
     """

@@ -90,9 +90,12 @@ named! {
 }
 
 impl Finding {
-    /// The lines that apply one of the finding's fixes in its framework, if there are any.
+    /// The lines that apply one of the finding's fixes in its framework, if there are any. Fortran without lines of its own has those of
+    /// C++: it calls the same functions.
     pub fn form(&self, fix: &Fix) -> Option<&'static Form> {
-        fix.forms.iter().find(|form| form.fits(self.framework))
+        let of = |framework| fix.forms.iter().find(|form| form.fits(framework));
+        let is_fortran = self.framework == Some(Framework::Fortran);
+        of(self.framework).or_else(|| of(Some(Framework::Cuda)).filter(|_| is_fortran))
     }
 
     /// Where to apply one of the finding's fixes: at the calls that the fix changes, the holder's or else the waiter's.

@@ -63,11 +63,13 @@ impl Form {
         self.frameworks.is_empty() || framework.is_some_and(|framework| self.frameworks.contains(&framework))
     }
 
-    /// The language, as Markdown names it: `python`, `cpp`, `sh`.
+    /// The language, as Markdown names it: `python`, `cpp`, `julia`, `fortran`, `sh`.
     pub fn language(&self) -> &'static str {
         match self.file.rsplit('.').next() {
             Some("py") => "python",
             Some("cu") => "cpp",
+            Some("jl") => "julia",
+            Some("cuf") => "fortran",
             _ => "sh",
         }
     }

@@ -15,6 +15,10 @@ named! {
         Jax = "jax",
         /// Another program in Python.
         Python = "python",
+        /// CUDA.jl.
+        Julia = "julia",
+        /// CUDA Fortran, or Fortran that calls CUDA's functions.
+        Fortran = "fortran",
         /// CUDA's own functions, from C++ or any language like it.
         Cuda = "cuda",
     }
@@ -26,6 +30,8 @@ pub(crate) struct Frameworks<'a> {
     /// Frameworks with a library in some stack, or with an operation's name.
     known: Vec<Framework>,
     is_python: bool,
+    /// The language of a program that is not Python's.
+    language: Framework,
 }
 
 impl<'a> Frameworks<'a> {
@@ -42,13 +48,14 @@ impl<'a> Frameworks<'a> {
         // Libraries of frameworks may be used from C++, which only stacks can show.
         let is_python =
             of_source.is_some() || trace.frames.is_empty() && !known.is_empty() || runs_python(trace);
-        Frameworks { trace, known, is_python }
+        let language = files.iter().find_map(|file| language(trace.text(*file))).unwrap_or(Framework::Cuda);
+        Frameworks { trace, known, is_python, language }
     }
 
     /// The framework of the program, or of the calls with these stacks if the program uses several; `None` if they do not show it.
     pub fn of(&self, stacks: impl Iterator<Item = StackId>) -> Option<Framework> {
         match (self.is_python, self.known.as_slice()) {
-            (false, _) => Some(Framework::Cuda),
+            (false, _) => Some(self.language),
             (true, []) => Some(Framework::Python),
             (true, [only]) => Some(*only),
             (true, _) => self.innermost(stacks),
@@ -107,6 +114,22 @@ fn of_name(name: &str) -> Option<Framework> {
     }
 }
 
+/// The language of a source file or of the run-time library of a language, if that is none like C++.
+fn language(path: &str) -> Option<Framework> {
+    const JULIA: [&str; 2] = ["libjulia.so", "libjulia-internal.so"];
+    const FORTRAN: [&str; 4] = ["libcudafor", "libgfortran.so", "libnvf.so", "libifcore"];
+    let file = path.rsplit('/').next().unwrap_or(path);
+    let ending = file.rsplit_once('.').map_or(String::new(), |(_, ending)| ending.to_ascii_lowercase());
+    let is_of = |libraries: &[&str]| libraries.iter().any(|library| file.starts_with(library));
+    match ending.as_str() {
+        "jl" => Some(Framework::Julia),
+        "f90" | "f95" | "f03" | "f08" | "cuf" | "f" => Some(Framework::Fortran),
+        _ if is_of(&JULIA) => Some(Framework::Julia),
+        _ if is_of(&FORTRAN) => Some(Framework::Fortran),
+        _ => None,
+    }
+}
+
 /// Whether stacks or ranges show that a program is Python's.
 pub(crate) fn runs_python(trace: &Trace) -> bool {
     let frames = &trace.frames;
@@ -145,7 +168,7 @@ mod tests {
         use Framework::*;
         let torch = "/opt/x/lib/python3.12/site-packages/torch/nn/functional.py";
         let cupy = "/usr/lib/python3/dist-packages/cupy/_core/core.py";
-        let cases: [(&[&str], &str, &str, Option<Framework>); 11] = [
+        let cases: [(&[&str], &str, &str, Option<Framework>); 15] = [
             (&[torch, "/srv/train.py"], "", "", Some(PyTorch)),
             (&[cupy, "/srv/train.py"], "", "", Some(CuPy)),
             (&["/v/lib/python3.12/site-packages/jaxlib/xla.py", "train.py"], "", "", Some(Jax)),
@@ -155,6 +178,11 @@ mod tests {
             // A folder that is called so is no package.
             (&["/opt/torch/.venv/bin/train.py"], "", "", Some(Python)),
             (&["/srv/server.cc"], "", "", Some(Cuda)),
+            (&["/home/a/.julia/packages/CUDA/x/src/memory.jl", "/srv/norm.jl"], "", "", Some(Julia)),
+            (&["/usr/lib/libgfortran.so.5", "/srv/overlap"], "", "", Some(Fortran)),
+            (&["/srv/solver.CUF"], "", "", Some(Fortran)),
+            // Python that calls Fortran, as NumPy does, and a name that only looks like it.
+            (&["/usr/lib/libgfortran.so.5", "/srv/train.py"], "", "", Some(Python)),
             // From C++.
             (&["/opt/libtorch/lib/libtorch_cuda.so", "/srv/server.cc"], "", "", Some(Cuda)),
             (&[], "void at::native::fill<float>", "nsys", Some(PyTorch)),

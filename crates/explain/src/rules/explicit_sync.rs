@@ -39,6 +39,8 @@ const FEWER_SYNCS: Fix = Fix {
         PyTorch: "fewer-syncs.pytorch.py",
         CuPy: "fewer-syncs.cupy.py",
         Cuda: "fewer-syncs.cuda.cu",
+        Julia: "fewer-syncs.julia.jl",
+        Fortran: "fewer-syncs.fortran.cuf",
     ],
 };
 

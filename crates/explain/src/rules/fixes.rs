@@ -16,6 +16,8 @@ pub(crate) const OWN_STREAM: Fix = Fix {
         PyTorch: "own-stream.pytorch.py",
         CuPy: "own-stream.cupy.py",
         Cuda: "own-stream.cuda.cu",
+        Julia: "own-stream.julia.jl",
+        Fortran: "own-stream.fortran.cuf",
     ],
 };
 pub(crate) const PINNED_REUSED: Fix = Fix {

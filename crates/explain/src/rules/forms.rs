@@ -23,6 +23,7 @@ pub(crate) const GRAPH: &[Form] = forms![
     CuPy: "graph.cupy.py",
     Jax: "graph.jax.py",
     Cuda: "graph.cuda.cu",
+    Julia: "graph.julia.jl",
 ];
 
 /// Of several fixes: pinned memory that is allocated once.
@@ -30,4 +31,6 @@ pub(crate) const PINNED: &[Form] = forms![
     PyTorch: "pinned-reused.pytorch.py",
     CuPy: "pinned-reused.cupy.py",
     Cuda: "pinned-reused.cuda.cu",
+    Julia: "pinned-reused.julia.jl",
+    Fortran: "pinned-reused.fortran.cuf",
 ];

@@ -22,6 +22,7 @@ const DEVICE_SCALAR: Fix = Fix {
         CuPy: "device-scalar.cupy.py",
         Jax: "device-scalar.jax.py",
         Cuda: "device-scalar.cuda.cu",
+        Julia: "device-scalar.julia.jl",
     ],
 };
 

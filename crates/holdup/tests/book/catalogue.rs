@@ -225,6 +225,8 @@ fn title(form: &Form) -> String {
         Framework::CuPy => "CuPy",
         Framework::Jax => "JAX",
         Framework::Python => "Python",
+        Framework::Julia => "Julia (CUDA.jl)",
+        Framework::Fortran => "CUDA Fortran",
         Framework::Cuda => "CUDA C++",
     };
     let names: Vec<_> = form.frameworks.iter().map(named).collect();

@@ -1,12 +1,12 @@
 //! The judgement of summary tables as a document.
 
 use super::{Judged, sentences, steps};
-use crate::document::{Document, Form, Line, Paragraph};
+use crate::document::{Block, Document, Form, Line, Paragraph};
 use crate::escape::visible;
 use crate::style::Role;
 use crate::units::{counted, duration};
-use explain::{About, Fix};
-use summary::{Cause, Judgement, Reading, Summary, Verdict};
+use explain::{About, Fix, Framework};
+use summary::{Judgement, Reading, Summary, Tool, Verdict};
 use trace::Ns;
 
 /// Readings that are shown without `all`.
@@ -36,6 +36,7 @@ pub fn document(judged: &Judged, form: Form, all: bool) -> Document {
         let shown = if all { judgement.readings.len() } else { SHOWN };
         for reading in judgement.readings.iter().take(shown) {
             document.extend(paragraphs(reading, judgement, summary, all));
+            document.extend(code(reading, summary.tool));
             document.gap();
         }
         document.extend(folded(judgement, shown).map(Paragraph::new));
@@ -77,14 +78,13 @@ fn paragraphs(reading: &Reading, judgement: &Judgement, summary: &Summary, all: 
         format!("{} ({})", duration(reading.time_ns), sentences::share(reading.time_ns, judgement, summary));
     let cause = match (reading.cause, reading.confidence) {
         (Some(cause), Some(confidence)) => format!(": {} · {}", cause.id(), confidence.id()),
-        (Some(Cause::Unexplained | Cause::NotRecorded), None) => String::from(": cannot be told"),
+        (Some(_), None) if reading.is_untold() => String::from(": cannot be told"),
         (Some(cause), None) => format!(": {}", cause.id()),
         (None, _) => String::new(),
     };
     let mut paragraphs = vec![Paragraph::new(Line::of(Role::Strong, amount).and(format!("{within}{cause}")))];
     paragraphs.push(field("seen", sentences::seen(reading)));
-    let is_known = !matches!(reading.cause, None | Some(Cause::Unexplained | Cause::NotRecorded));
-    if let Some(cause) = reading.cause.filter(|_| is_known) {
+    if let Some(cause) = reading.cause.filter(|_| !reading.is_untold()) {
         paragraphs.push(field("means", About::of(cause).meaning.to_owned()));
     }
     let fixes = if all { reading.fixes.len() } else { 1 };
@@ -93,6 +93,18 @@ fn paragraphs(reading: &Reading, judgement: &Judgement, summary: &Summary, all: 
         paragraphs.push(field("or", others));
     }
     paragraphs
+}
+
+/// The lines that apply the first fix, where the profiler is that of one language.
+fn code(reading: &Reading, tool: Tool) -> Option<Block> {
+    let framework = match tool {
+        Tool::Julia => Framework::Julia,
+        Tool::Torch => Framework::PyTorch,
+        Tool::Nvprof | Tool::Nsys => return None,
+    };
+    let form = reading.fixes.first()?.forms.iter().find(|form| form.fits(Some(framework)))?;
+    let indent = INDENT + LABEL;
+    Some(Block::Code { language: form.language(), code: form.code.to_owned(), indent })
 }
 
 fn remedy(fix: &Fix) -> String {

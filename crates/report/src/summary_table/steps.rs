@@ -2,7 +2,7 @@
 
 use summary::{Step, Tool};
 
-/// What to do, each with the commands.
+/// Sentences of a step, each with its commands.
 pub(super) fn sentences(step: Step, tool: Tool) -> Vec<String> {
     let sentences: &[&str] = match (step, tool) {
         (Step::Again, Tool::Julia) => &[

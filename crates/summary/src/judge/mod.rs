@@ -10,7 +10,7 @@ mod work;
 
 use crate::judgement::{Judgement, Limit, Reading, Sight, Step, Verdict};
 use crate::model::{Summary, Tool};
-use explain::{Bound, Cause, Class};
+use explain::{Bound, Class};
 use facts::{ALIKE, Facts, USUAL_NS, each, reaches, sum};
 use trace::Ns;
 
@@ -64,7 +64,7 @@ fn is_explained(summary: &Summary, readings: &[Reading]) -> bool {
 
 fn verdict(reading: &Reading) -> Verdict {
     match reading.cause {
-        Some(Cause::Unexplained | Cause::NotRecorded) => Verdict::CannotTell,
+        Some(_) if reading.is_untold() => Verdict::CannotTell,
         Some(cause) => Verdict::Cause(cause),
         None => Verdict::Busy(reading.bound.unwrap_or(Bound::Unknown)),
     }

@@ -3,25 +3,16 @@
 mod amount;
 mod cells;
 mod line;
+mod malformed;
 mod names;
 mod reader;
 mod section;
 mod title;
 
+pub use malformed::Malformed;
+
 use crate::model::Summary;
 use reader::Reader;
-
-/// A text with titles of a summary table, but without a row below them.
-#[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
-#[error("line {line}: titles of {}'s summary table without a readable row below: {}", .tool, REMEDY)]
-pub struct Malformed {
-    /// Number of the line with the titles, from 1.
-    pub line: usize,
-    /// The profiler, for people.
-    pub tool: &'static str,
-}
-
-const REMEDY: &str = "copy the whole table, with titles and rows, as the profiler printed it";
 
 /// The sums of each profile in a text, in its order; none if it has no summary table.
 ///

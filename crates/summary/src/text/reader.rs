@@ -1,8 +1,8 @@
 //! Puts the rows of tables into summaries: decides where a profile begins, and which kind of rows a table has.
 
-use super::Malformed;
 use super::cells::{self, Values};
 use super::line::{is_cut, is_rule};
+use super::malformed::Malformed;
 use super::names::{is_call, is_overhead, work};
 use super::section::{Notice, Part, notice};
 use super::title::{Column, Titles};

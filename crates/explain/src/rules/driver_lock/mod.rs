@@ -60,7 +60,7 @@ const PROCESS_PER_GPU: Fix = Fix {
     id: "process-per-gpu",
     text: "drive each GPU from its own process: the driver's locks are per process",
     safety: "safe if the threads share no GPU memory; each process has its own contexts and start-up",
-    effect: Effect::Unknown,
+    effect: Effect::Change("process-per-gpu"),
     at: At::Waiter,
     forms: forms![
         PyTorch: "process-per-gpu.pytorch.py",

@@ -1,0 +1,3 @@
+CUDA.@sync for batch in batches  # one wait for all rounds
+    step(batch)
+end

@@ -1,0 +1,3 @@
+Threads.@spawn begin  # each task has a stream of its own
+    step(x)
+end

@@ -1,0 +1,2 @@
+host = CUDA.pin(Vector{Float32}(undef, n))  # once
+copyto!(host, gpu)
