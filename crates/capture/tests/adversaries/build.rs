@@ -73,6 +73,7 @@ fn program(adversary: &Adversary, folder: &Path) -> Result<Vec<String>, String> 
     match source.extension().and_then(|suffix| suffix.to_str()) {
         Some("py") => languages::python(&source),
         Some("rs") => languages::rust(&source, folder, &path),
+        Some("f90") => languages::fortran(&source, folder, &path),
         Some("go") => languages::go(&source, folder, &path),
         Some("java") => languages::java(&source, folder),
         _ => compiled(adversary, &source, &path).map(|path| vec![path.display().to_string()]),

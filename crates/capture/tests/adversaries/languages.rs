@@ -34,6 +34,15 @@ pub fn go(source: &Path, folder: &Path, path: &Path) -> Result<Vec<String>, Stri
     Ok(vec![path.display().to_string()])
 }
 
+/// Linked with the ledger.
+pub fn fortran(source: &Path, folder: &Path, path: &Path) -> Result<Vec<String>, String> {
+    let mut command = Command::new("gfortran");
+    command.args(["-g", "-O1", "-o"]).arg(path).arg(source);
+    command.arg("-L").arg(folder).arg("-lledger").arg(format!("-Wl,-rpath,{}", folder.display()));
+    ran(command)?;
+    Ok(vec![path.display().to_string()])
+}
+
 /// A class, whose native methods are in `jni.c`.
 pub fn java(source: &Path, folder: &Path) -> Result<Vec<String>, String> {
     let mut command = Command::new("javac");

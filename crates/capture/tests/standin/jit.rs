@@ -3,6 +3,8 @@
 use crate::compile::{Binding, built};
 use crate::recording::StackRow;
 use crate::run::{Program, Recorded};
+use std::path::{Path, PathBuf};
+use std::process::Command;
 
 /// Both ways to the driver, as without recording, and well.
 fn recorded(scenario: &str) -> [Recorded; 2] {
@@ -91,4 +93,22 @@ fn made_code_of_which_nothing_is_known_has_its_address() {
     let frames = frames(&recorded);
     let made = recorded.fact("made");
     assert!((made..made + 16).any(|at| has(&frames, &format!("0x{at:x}"), "", 0)), "{frames:?}");
+}
+
+/// Julia's compiler is LLVM's, too, and announces its code in the same way.
+#[test]
+fn code_that_llvm_made_has_its_name_and_line() {
+    if !Command::new("lli").arg("--version").output().is_ok_and(|found| found.status.success()) {
+        println!("skipped: there is no lli, LLVM's just-in-time compiler");
+        return;
+    }
+    let folder = built().folder(Binding::Lazy);
+    let code = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/standin/jitted.ll");
+    let load = format!("-load={}", folder.join("libcuda.so.1").display());
+    let words = ["-jit-kind=mcjit", &load, code.to_str().expect("paths are UTF-8")];
+    let program = Program::new(PathBuf::from("lli"), folder, &words).with("STANDIN_COPY_MS", "2").gathered();
+    let recorded = program.recorded();
+    assert_eq!(recorded.outcome.code, Some(0), "{:?}", recorded.outcome);
+    let frames = recorded.frames_of("cuMemcpyDtoH_v2");
+    assert!(has(&frames, "norm", "norm.jl", 7) || has(&frames, "julia_norm_42", "norm.jl", 7), "{frames:?}");
 }

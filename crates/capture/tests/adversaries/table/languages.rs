@@ -33,6 +33,8 @@ pub const ALL: &[Adversary] = &[
         "the JVM, with threads, null references and native methods",
     ),
     adversary("go", "languages/goroutines.go", "Go routines call the driver by cgo").libraries(LEDGER),
+    adversary("fortran", "languages/overlap.f90", "Fortran calls the driver through `iso_c_binding`")
+        .libraries(LEDGER),
     python(
         "python_faulthandler",
         &["dumps"],
