@@ -29,5 +29,5 @@ pub(crate) fn gpu(busy_ns: Ns, idle: Vec<AccountPart>) -> GpuAccount {
 /// A thread of one call, whose parts are all of its time.
 pub(crate) fn thread(tid: i64, name: &str, parts: Vec<AccountPart>) -> ThreadAccount {
     let span_ns = parts.iter().map(|part| part.ns).sum();
-    ThreadAccount { pid: 1, tid, name: name.to_owned(), span_ns, calls: 1, parts }
+    ThreadAccount { pid: 1, tid, name: name.to_owned(), span_ns, calls: 1, launches: 0, parts }
 }

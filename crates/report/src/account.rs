@@ -165,6 +165,7 @@ mod tests {
             name: name.to_owned(),
             span_ns: 10_000_000,
             calls: 1,
+            launches: 0,
             parts: vec![AccountPart {
                 cause: Cause::HostCode,
                 ns: 10_000_000,

@@ -191,7 +191,7 @@ mod tests {
 
     fn thread(tid: i64, name: &str, parts: Vec<AccountPart>) -> ThreadAccount {
         let span_ns = parts.iter().map(|part| part.ns).sum();
-        ThreadAccount { pid: 1, tid, name: name.to_owned(), span_ns, calls: 1, parts }
+        ThreadAccount { pid: 1, tid, name: name.to_owned(), span_ns, calls: 1, launches: 0, parts }
     }
 
     fn accounts() -> Accounts {
