@@ -1,5 +1,9 @@
 //! `holdup case` as a shell sees it: what is written, what is refused, and that nothing is left half-written.
 
+#[path = "support/folder.rs"]
+mod folder;
+
+use folder::entries;
 use std::io::{Cursor, Read};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
@@ -26,14 +30,6 @@ fn stall() -> String {
 
 fn directory() -> TempDir {
     tempfile::tempdir().expect("can create")
-}
-
-fn entries(directory: &Path) -> Vec<String> {
-    let entries = std::fs::read_dir(directory).expect("readable");
-    let mut names: Vec<_> =
-        entries.map(|entry| entry.expect("readable").file_name().into_string().expect("UTF-8")).collect();
-    names.sort();
-    names
 }
 
 /// Output of a command that succeeds.

@@ -1,5 +1,9 @@
 //! `holdup export` as a shell sees it: what appears, what is refused, and that nothing is left half-written.
 
+#[path = "support/folder.rs"]
+mod folder;
+
+use folder::entries;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
 use tempfile::TempDir;
@@ -23,14 +27,6 @@ fn directory() -> TempDir {
 
 fn within(directory: &TempDir, name: &str) -> String {
     directory.path().join(name).to_str().expect("UTF-8").to_owned()
-}
-
-fn entries(directory: &Path) -> Vec<String> {
-    let entries = std::fs::read_dir(directory).expect("readable");
-    let mut names: Vec<_> =
-        entries.map(|entry| entry.expect("readable").file_name().into_string().expect("UTF-8")).collect();
-    names.sort();
-    names
 }
 
 fn succeeds(output: &Output) {

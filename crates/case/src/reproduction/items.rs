@@ -265,27 +265,14 @@ impl<'a> Reader<'a> {
         let last = works.last().map(|work| *work as usize);
         let stream = last.and_then(|work| self.from.ops[work].some());
         let stream = stream.map_or(self.recent, |op| self.from.trace.ops.stream[op.index()]);
-        match class {
-            Class::Sync if name.contains("Event") => {
-                let at = self.items.len();
-                self.push(Act::Synchronize(stream), took);
-                if let Some(work) = last {
-                    // Without an event, the wait is for the stream.
-                    let _ = self.links.waits(work, Link::Host { at });
-                }
-            }
-            Class::Sync if name.contains("Stream") => self.push(Act::Synchronize(stream), took),
-            Class::Sync => self.push(Act::SynchronizeContext, took),
-            Class::Launch
-            | Class::Copy { .. }
-            | Class::Fill
-            | Class::Allocate
-            | Class::Release
-            | Class::Load
-            | Class::Create
-            | Class::Query
-            | Class::Os
-            | Class::Other => self.plain(id, class, &CallOf::default(), took),
+        if class != Class::Sync {
+            return self.plain(id, class, &CallOf::default(), took);
+        }
+        let (at, act) = (self.items.len(), synchronization(name, stream));
+        self.push(act, took);
+        if let Some(work) = last.filter(|_| name.contains("Event")) {
+            // Without an event, the wait is for the stream.
+            let _ = self.links.waits(work, Link::Host { at });
         }
     }
 
@@ -300,8 +287,7 @@ impl<'a> Reader<'a> {
         }
         let stream = self.recent;
         let act = match class {
-            Class::Sync if name.contains("Event") || name.contains("Stream") => Act::Synchronize(stream),
-            Class::Sync => Act::SynchronizeContext,
+            Class::Sync => synchronization(name, stream),
             Class::Query if name.contains("EventQuery") || name.contains("StreamQuery") => Act::Query(stream),
             Class::Load if name.contains("ModuleLoad") || name.contains("LibraryLoad") => Act::LoadModule,
             Class::Load if name.contains("GraphInstantiate") => Act::Instantiate(stream),
@@ -375,7 +361,13 @@ fn node(trace: &Trace, op: OpId) -> Node {
     Node { grid, block, ns: row.end - row.start }
 }
 
-/// Whole 32-bit words of some bytes, at least one.
+/// The wait of a call of this name, by a thread whose work is in this stream.
+fn synchronization(name: &str, stream: StreamId) -> Act {
+    let is_of_stream = name.contains("Event") || name.contains("Stream");
+    if is_of_stream { Act::Synchronize(stream) } else { Act::SynchronizeContext }
+}
+
+/// Rounds bytes down to 32-bit words, of which there is at least one.
 fn words(bytes: i64) -> u64 {
     (u64::try_from(bytes).unwrap_or(0) / 4).max(1) * 4
 }

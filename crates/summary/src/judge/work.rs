@@ -59,7 +59,7 @@ pub(super) fn busy(facts: &Facts<'_>) -> Option<Reading> {
     Some(Reading { time_ns: work_ns, bound, ..facts.of(Sight::GpuBusy, rows) })
 }
 
-/// Time of the span that is in no call and no work of the GPU, whoever had it.
+/// Time of the span in which the table has neither a call nor work of the GPU.
 pub(super) fn outside(facts: &Facts<'_>) -> Option<Reading> {
     let span_ns = facts.summary.span_ns?;
     let known_ns = facts.calls_ns.saturating_add(facts.work_ns.unwrap_or(0));
