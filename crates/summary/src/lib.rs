@@ -2,7 +2,7 @@
 //! PyTorch's `key_averages()`, of nvprof, of `nsys stats`, and of Julia's `CUDA.@profile`.
 //!
 //! A table has sums of calls and of work, without order, threads, streams or places in the source. [`read`] returns a
-//! [`Summary`] of each profile in a text; [`judge`] makes a [`Judgement`] of it: the [`Verdict`], one [`Reading`] for
+//! [`Summary`] of each profile in a text; [`judge()`] makes a [`Judgement`] of it: the [`Verdict`], one [`Reading`] for
 //! each share of the time, and the [`Limit`]s of the table. Where the sums allow several reasons, the verdict is
 //! [`Verdict::CannotTell`].
 //!

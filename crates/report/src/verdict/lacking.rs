@@ -54,7 +54,7 @@ fn calls_and_operations(trace: &Summary) -> String {
 const AT_ONCE: f64 = 0.5;
 
 /// The streams of a busy GPU that had no operation while others ran, in a trace that does not say whether they had to wait:
-/// `with 1.2 of its 4 streams at a time: the trace does not say why; the CUDA calls would.`
+/// `with 1.2 of its 4 streams at a time: the trace does not say whether the others waited; the CUDA calls would.`
 pub(super) fn others(explanation: &Explanation, gpu: &GpuAccount) -> Option<String> {
     let trace = &explanation.trace;
     let streams: Vec<_> =
@@ -65,7 +65,9 @@ pub(super) fn others(explanation: &Explanation, gpu: &GpuAccount) -> Option<Stri
         return None;
     }
     let (count, record) = (streams.len(), reasons(trace));
-    Some(format!("with {at_once:.1} of its {count} streams at a time: the trace does not say why{record}."))
+    Some(format!(
+        "with {at_once:.1} of its {count} streams at a time: the trace does not say whether the others waited{record}."
+    ))
 }
 
 /// Ways to record why a GPU was idle, as the end of a sentence; empty for a recording of our own, which has what there is.
