@@ -70,6 +70,7 @@ pub use result::place::Place;
 pub use result::ranking::{holds_back, is_mended_by_itself, is_usual};
 pub use result::refusal::Refusal;
 pub use result::sentence::{Piece, Sentence};
+pub use result::settings::Setting;
 pub use result::summary::{Contents, GpuClock, Summary, summary};
 pub use result::verdict::Verdict;
 pub use rules::about::{About, Bound, Family, Nature};

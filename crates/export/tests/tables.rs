@@ -188,7 +188,7 @@ fn named(name: &str) -> Trace {
     let mut trace = Trace::default();
     let name = trace.strings.intern(name);
     let process = trace.processes.push(Process { pid: 5, name, ..Process::default() });
-    trace.processes.push(Process { pid: 6, name, parent: process });
+    trace.processes.push(Process { pid: 6, name, parent: process, ..Process::default() });
     let thread = trace.threads.push(Thread { process, tid: -7, name, ..Thread::default() });
     trace.devices.push(Device { name, ..Device::default() });
     let frame = trace.frames.push(Frame { function: name, file: name, line: 3, module: name });

@@ -3,7 +3,7 @@
 use crate::document::{Document, Fit, Form, Paragraph};
 use crate::escape::visible;
 use crate::units;
-use explain::Summary;
+use explain::{Setting, Summary};
 use std::collections::BTreeMap;
 use trace::Trace;
 
@@ -142,10 +142,32 @@ pub(crate) fn remarks(summary: &Summary) -> Vec<String> {
     if !summary.left_out.is_empty() {
         remarks.push(format!("not imported: {}", counts(&summary.left_out)));
     }
+    remarks.extend(settings(summary));
     remarks.extend(summary.notes.iter().map(|note| visible(note).into_owned()));
     // A part of a part has the same note twice.
     remarks.dedup();
     remarks
+}
+
+/// Variables of processes, a sentence for each: a comparison of processes that differ in one compares that, too.
+fn settings(summary: &Summary) -> impl Iterator<Item = String> {
+    summary.settings.chunk_by(|one, next| one.name == next.name).map(|values| {
+        let name = values[0].name;
+        match values {
+            [one] => format!("{name} is {}", value(one)),
+            several => {
+                let number = |value: &Setting| units::counted(value.processes, "process", "processes");
+                let of = |setting: &Setting| format!("{} in {}", value(setting), number(setting));
+                let values: Vec<_> = several.iter().map(of).collect();
+                format!("{name} is {}: a comparison of them compares this, too", values.join(", "))
+            }
+        }
+    })
+}
+
+/// The value of a variable.
+pub(crate) fn value(setting: &Setting) -> String {
+    setting.value.as_deref().map_or(String::from("not stated"), |value| visible(value).into_owned())
 }
 
 /// The number of lost records, with reasons; `None` if none was lost.
@@ -198,6 +220,20 @@ fn lost(summary: &Summary) -> Vec<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn processes_that_differ_in_a_variable_are_said_to() {
+        let setting = |name, value: Option<&str>, processes| Setting {
+            name,
+            value: value.map(str::to_owned),
+            processes,
+        };
+        let all = vec![setting("V", Some("LAZY"), 9), setting("V", None, 1), setting("W", Some("32"), 10)];
+        let said: Vec<_> = settings(&Summary { settings: all, ..Summary::default() }).collect();
+        let differing =
+            "V is LAZY in 9 processes, not stated in 1 process: a comparison of them compares this, too";
+        assert_eq!(said, [differing, "W is 32"]);
+    }
 
     #[test]
     fn a_driver_has_a_version_of_its_own_and_one_of_cuda() {

@@ -272,6 +272,12 @@ kinds! {
             /// Id of the text of its command line.
             command: u64,
         }
+
+        /// A variable of the environment that changes what CUDA does ([`crate::SETTINGS`]). `tag`: id of the text of its value.
+        Setting = 51 (Lasts, Own, "processes") {
+            /// Position of its name in [`crate::SETTINGS`].
+            name: u64,
+        }
     }
 
     /// Records that need other records to be understood. `later.rs` keeps them until all of their process are read.

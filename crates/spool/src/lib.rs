@@ -89,6 +89,10 @@ pub const VAR_PRELOAD: &str = "LD_PRELOAD";
 pub const VAR_CUDA_INJECTION: &str = "CUDA_INJECTION64_PATH";
 /// NVTX's: the library that it passes ranges to.
 pub const VAR_NVTX_INJECTION: &str = "NVTX_INJECTION64_PATH";
+/// CUDA's: variables that change when kernels are loaded, whether launches wait, and how streams share hardware queues. A
+/// [`Setting`] has the position of one: never reorder them.
+pub const SETTINGS: [&str; 3] =
+    ["CUDA_DEVICE_MAX_CONNECTIONS", "CUDA_MODULE_LOADING", "CUDA_LAUNCH_BLOCKING"];
 /// The directory to write to.
 pub const VAR_DIRECTORY: &str = "HOLDUP_SPOOL";
 /// `light`, `full` or `calls`.

@@ -48,6 +48,7 @@ mod moved;
 mod near;
 mod reworded;
 mod select;
+mod settings;
 mod span;
 mod strings;
 #[macro_use]
@@ -70,6 +71,7 @@ pub use moved::Renumbered;
 pub use near::partition_point_near;
 pub use reworded::Word;
 pub use select::{Selected, Selection, marks};
+pub use settings::{LAUNCH_BLOCKING, MAX_CONNECTIONS, MODULE_LOADING, settings_text};
 pub use strings::{Strings, Sym};
 pub use times::Times;
 pub use within::Within;

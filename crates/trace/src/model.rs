@@ -60,6 +60,9 @@ table! {
         name: Sym,
         /// The process that started it, if it is in the trace and the source states it.
         parent: ProcessId,
+        /// Variables of its environment that change what CUDA does, as `NAME=value` with spaces between, if the source
+        /// states them.
+        settings: Sym,
     }
 }
 

@@ -184,3 +184,44 @@ fn memory_is_copied_between_devices() {
     let run = ran(&two_devices(), &Options { timed: true, ..options() });
     assert!(run.outcome.threads[1].max_error.is_some_and(|error| error <= 1e-5));
 }
+
+/// Figures that `examples/norm.c` prints of a length, µs.
+struct Norm {
+    first: f64,
+    later: f64,
+    on_device: f64,
+}
+
+/// `268435456 floats: first call 462 us, later ones 460.0 us; with the result on the device 11.2 us`
+fn norm_of(line: &str) -> Norm {
+    let mut figures = line.split_whitespace().filter_map(|word| word.parse::<f64>().ok()).skip(1);
+    let mut next = || figures.next().unwrap_or_else(|| panic!("four figures in {line}"));
+    Norm { first: next(), later: next(), on_device: next() }
+}
+
+#[test]
+fn a_norm_in_c_waits_for_its_kernels_in_a_copy() {
+    let toolkit = std::env::var("CUDA_HOME").unwrap_or_else(|_| String::from("/usr/local/cuda"));
+    let root = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+    let program = std::env::temp_dir().join(format!("holdup-norm-{}", std::process::id()));
+    let built = std::process::Command::new("cc")
+        .arg(root.join("examples/norm.c"))
+        .arg("-o")
+        .arg(&program)
+        .args([format!("-I{toolkit}/include"), format!("-L{toolkit}/lib64")])
+        .args([format!("-Wl,-rpath,{toolkit}/lib64"), "-lcublas".into(), "-lcudart".into()])
+        .status();
+    assert!(built.is_ok_and(|status| status.success()), "cc and CUDA's toolkit in {toolkit} make it");
+    let ran = std::process::Command::new(&program).output().expect("it runs");
+    _ = std::fs::remove_file(&program);
+    let text = String::from_utf8(ran.stdout).expect("figures");
+    println!("{text}");
+    assert!(ran.status.success(), "{}", String::from_utf8_lossy(&ran.stderr));
+    let [short, long] = [0, 1].map(|line| norm_of(text.lines().nth(line).expect("a line of each length")));
+    assert!(short.first > 10.0 * short.later, "the first one loads cuBLAS's kernels");
+    assert!(
+        long.later > 5.0 * short.later && long.later > 10.0 * long.on_device,
+        "the copy waits for kernels"
+    );
+    assert!(long.first < 2.0 * long.later, "they are loaded by then");
+}

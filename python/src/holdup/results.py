@@ -23,6 +23,18 @@ class GpuClock:
 
 
 @dataclass(frozen=True)
+class Setting:
+    """A value of a variable of the environment, and the processes that have it."""
+
+    name: Literal['CUDA_MODULE_LOADING', 'CUDA_DEVICE_MAX_CONNECTIONS', 'CUDA_LAUNCH_BLOCKING']
+    """A variable of the environment."""
+    value: str | None
+    """Its value; null where the trace states none."""
+    processes: int
+    """Processes with CUDA's work that have it."""
+
+
+@dataclass(frozen=True)
 class TraceSummary:
     """The trace in numbers."""
 
@@ -68,6 +80,8 @@ class TraceSummary:
     """The selected part of duration_ns, ns; absent if all of it is selected."""
     gpu_clock: GpuClock | None = None
     """How far GPU times can be from the host's, in the median second; of recordings."""
+    settings: tuple[Setting, ...] | None = None
+    """Variables of the environment that change what CUDA does, as far as the trace states them."""
 
 
 @dataclass(frozen=True)

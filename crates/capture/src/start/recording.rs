@@ -12,7 +12,7 @@ use crate::write::process::{self, STATE};
 use crate::write::writer::Writer;
 use crate::write::{notes, switch, texts, thread_writer};
 use interpose::{Loader, Ns};
-use spool::{Level, Program};
+use spool::{Level, Program, SETTINGS, Setting};
 use std::ffi::c_int;
 use std::sync::atomic::Ordering::Relaxed;
 
@@ -60,6 +60,7 @@ fn begin() {
     switch::set_level(if has_cupti { wanted } else { Level::Light });
     thread_writer::here(|writer| {
         program(writer);
+        settings(writer);
         nvtx::begin(writer);
         if !preload::is_preloaded() {
             notes::note(writer, LATE);
@@ -138,6 +139,16 @@ fn program(writer: &mut Writer) {
     let mut line = [0u8; 4096];
     let command = texts::intern(writer, command_line(&mut line));
     writer.append(Program::KIND, name, &[Program { command: command.into() }.bytes()]);
+}
+
+/// Writes the variables that the driver reads as it starts, which it does now.
+fn settings(writer: &mut Writer) {
+    for (at, name) in (0..).zip(SETTINGS) {
+        if let Some(value) = env::text(name) {
+            let value = texts::intern(writer, value);
+            writer.append(Setting::KIND, value, &[Setting { name: at }.bytes()]);
+        }
+    }
 }
 
 /// The command line, with spaces between its words.

@@ -36,6 +36,16 @@ fn a_return_from_main_finishes_the_file() {
 }
 
 #[test]
+fn variables_that_change_what_cuda_does_are_recorded() {
+    let program = || Program::linked(Binding::Lazy, "endings", "returns");
+    let recorded =
+        program().with("CUDA_MODULE_LOADING", "EAGER").with("CUDA_CACHE_PATH", "/private").recorded();
+    assert_eq!(recorded.process().settings, [("CUDA_MODULE_LOADING", String::from("EAGER"))]);
+    let recorded = program().recorded();
+    assert_eq!(recorded.process().settings, [], "none is set");
+}
+
+#[test]
 fn ends_without_a_farewell_lose_no_call() {
     for (scenario, code, signal) in [
         ("child-cannot-run", None, Some(libc::SIGKILL)),

@@ -48,6 +48,8 @@ pub struct Process {
     pub ranges: Vec<(String, String)>,
     pub thread_names: Vec<(u64, String)>,
     pub programs: Vec<(String, String)>,
+    /// Variables of the environment, each with its value.
+    pub settings: Vec<(&'static str, String)>,
     pub devices: Vec<Row<spool::Device>>,
     pub drivers: Vec<u32>,
     /// Readings of both clocks, in order.
@@ -174,6 +176,10 @@ impl Process {
                 spool::Program::KIND => {
                     let command = spool::Program::read(body).expect("a whole record").command;
                     self.programs.push((self.text(name), self.text(command as u32)));
+                }
+                spool::Setting::KIND => {
+                    let variable = spool::Setting::read(body).expect("a whole record").name;
+                    self.settings.push((spool::SETTINGS[variable as usize], self.text(name)));
                 }
                 Stack::KIND => self.stacks.push(self.stack(tid, &record)),
                 _ => {}

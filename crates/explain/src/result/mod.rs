@@ -11,6 +11,7 @@ pub(crate) mod place;
 pub(crate) mod ranking;
 pub(crate) mod refusal;
 pub(crate) mod sentence;
+pub(crate) mod settings;
 pub(crate) mod side;
 pub(crate) mod summary;
 pub(crate) mod verdict;

@@ -1,5 +1,6 @@
 //! A trace in numbers.
 
+use super::settings::{Setting, settings};
 use serde::Serialize;
 use std::collections::BTreeMap;
 use trace::{Api, Ns, RangeKind, Trace};
@@ -55,6 +56,9 @@ pub struct Summary {
     pub runtime: String,
     /// Versions of other libraries by name, as far as the trace records them.
     pub libraries: BTreeMap<String, String>,
+    /// Variables of the environment that change what CUDA does, as far as the trace states them.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub settings: Vec<Setting>,
     /// Further remarks, one sentence each.
     pub notes: Vec<String>,
 }
@@ -158,6 +162,7 @@ pub fn summary(trace: &Trace) -> Summary {
         driver: meta.driver.clone(),
         runtime: meta.runtime.clone(),
         libraries: meta.libraries.clone(),
+        settings: settings(trace, &processes),
         notes: meta.notes.clone(),
     }
 }

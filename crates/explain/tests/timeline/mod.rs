@@ -95,6 +95,11 @@ pub fn parse(text: &str) -> (Trace, Selection) {
                     ..Device::default()
                 });
             }
+            ["set", pid, settings @ ..] => {
+                let process = builder.process(pid.parse().unwrap());
+                builder.trace.processes.settings[process.index()] =
+                    builder.trace.strings.intern(&settings.join(" "));
+            }
             ["source", name] => builder.trace.meta.source = (*name).into(),
             ["overhead", thread, name, start, end] => {
                 builder.range(thread, RangeKind::Overhead, name, start, end)

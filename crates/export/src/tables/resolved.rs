@@ -83,9 +83,8 @@ impl<'a> Words<'a> {
         let processes_table = Table::new("processes", processes.len())
             .int("pid", |row| Some(processes.pid[row]))
             .text("name", |row| trace.text(processes.name[row]))
-            .int("parent_pid", |row| {
-                processes.parent[row].some().map(|parent| processes.pid[parent.index()])
-            });
+            .int("parent_pid", |row| processes.parent[row].some().map(|parent| processes.pid[parent.index()]))
+            .text("settings", |row| trace.text(processes.settings[row]));
         let threads_table = Table::new("threads", threads.len())
             .int("pid", move |row| self.pid(ThreadId::new(row)))
             .int("tid", |row| Some(threads.tid[row]))

@@ -301,6 +301,7 @@ impl Process<'_, '_> {
             spare.par_iter_mut().for_each(Ops::clear);
         }
         self.add_remarks();
+        self.add_settings();
     }
 
     /// Reads the other records of a chunk; returns its operations.

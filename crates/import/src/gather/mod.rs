@@ -263,6 +263,7 @@ impl<'a> Gather<'a> {
             endings: Endings::default(),
             file: Home::Own,
             remarks: Vec::new(),
+            settings: Vec::new(),
             named: FxHashSet::default(),
             switches: Vec::new(),
             recorded: Vec::new(),

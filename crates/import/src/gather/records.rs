@@ -3,7 +3,8 @@
 use super::state::Process;
 use crate::overhead;
 use spool::{
-    ApiCall, Device, Driver, Dropped, Home, Note, Overhead, Plain, Program, Range, Record, ThreadName,
+    ApiCall, Device, Driver, Dropped, Home, Note, Overhead, Plain, Program, Range, Record, SETTINGS, Setting,
+    ThreadName,
 };
 use trace::{Api, Call, RangeKind, StreamId, ThreadId, ThreadRole};
 
@@ -36,6 +37,7 @@ impl Process<'_, '_> {
             }
             Plain::Driver => self.driver(tag, Driver::read(body)?),
             Plain::Program => self.program(tag, Program::read(body)?),
+            Plain::Setting => self.setting(tag, Setting::read(body)?),
         }
         Some(())
     }
@@ -166,5 +168,26 @@ impl Process<'_, '_> {
         if trace.meta.command.is_empty() {
             trace.meta.command = trace.text(self.texts.get(command)).to_owned();
         }
+    }
+
+    fn setting(&mut self, value: u32, Setting { name }: Setting) {
+        let name = usize::try_from(name).ok().and_then(|name| SETTINGS.get(name));
+        let value = self.texts.get(value);
+        let name = self.valid(name.copied());
+        // A name that this holdup does not know is none.
+        if !name.is_empty() {
+            self.settings.push((name, value));
+        }
+    }
+
+    /// Adds the variables that the process had set.
+    pub(super) fn add_settings(&mut self) {
+        let settings = std::mem::take(&mut self.settings);
+        if settings.is_empty() {
+            return;
+        }
+        let trace = &mut self.all.trace;
+        let text = trace::settings_text(settings.iter().map(|(name, value)| (*name, trace.text(*value))));
+        trace.processes.settings[self.row] = trace.strings.intern(&text);
     }
 }

@@ -37,8 +37,8 @@ mod tests {
     use super::super::{Contents, Shared, gather};
     use super::*;
     use spool::{
-        Awaited, Build, Call, CallTally, FileHeader, Home, Kind, Level, Lock, Look, Mode, Note, Range, Stack,
-        State, Text, ThreadWait, Wait,
+        Awaited, Build, Call, CallTally, FileHeader, Home, Kind, Level, Lock, Look, Mode, Note, Range,
+        SETTINGS, Setting, Stack, State, Text, ThreadWait, Wait,
     };
     use std::mem::offset_of;
     use trace::Trace;
@@ -205,5 +205,19 @@ mod tests {
         assert_eq!(order, ["first", "second", "third"]);
         let domains = trace.ranges.domain.iter().map(|domain| trace.text(*domain));
         assert_eq!(domains.collect::<Vec<_>>(), ["CCCL", ""]);
+    }
+
+    #[test]
+    fn a_process_has_the_variables_that_it_had_set() {
+        assert_eq!(SETTINGS, [trace::MAX_CONNECTIONS, trace::MODULE_LOADING, trace::LAUNCH_BLOCKING]);
+        let mut own = build();
+        for (name, value) in [(1, "LAZY"), (0, "32"), (9, "of no name")] {
+            let value = own.text(MAIN, value);
+            own.record(MAIN, Setting::KIND, value, &[Setting { name }.bytes()]);
+        }
+        let trace = read(own, Build::new(MAIN, Level::Light), None);
+        let set: Vec<_> = trace.settings(trace.threads.process[0]).collect();
+        assert_eq!(set, [(trace::MODULE_LOADING, "LAZY"), (trace::MAX_CONNECTIONS, "32")]);
+        assert_eq!(trace.meta.lost.reasons[INVALID], 1);
     }
 }

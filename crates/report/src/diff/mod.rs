@@ -15,6 +15,7 @@ use crate::{header, steps, units};
 use explain::diff::{Change, Diff, Lack, RecordKind, Side};
 use explain::{StepSource, Summary};
 use serde::Serialize;
+use std::collections::BTreeSet;
 
 /// A comparison: what was compared, and what differs.
 #[derive(Serialize)]
@@ -72,6 +73,7 @@ fn remarks(comparison: &Comparison) -> Vec<String> {
     if before != after {
         remarks.push(format!("recorded by different tools: {before} before, {after} after"));
     }
+    remarks.extend(other_settings([&comparison.before, &comparison.after].map(|side| side.first())));
     remarks.extend(other_work(comparison));
     for side in Side::ALL {
         let lacks = comparison.diff.lacks.iter().filter(|lack| lack.side == *side);
@@ -86,6 +88,24 @@ fn remarks(comparison: &Comparison) -> Vec<String> {
         }
     }
     remarks
+}
+
+/// `CUDA_MODULE_LOADING is LAZY before, not stated after: the comparison is of this, too`, for each variable of the environment that
+/// differs between two traces.
+fn other_settings(sides: [Option<&Summary>; 2]) -> Vec<String> {
+    let of = |side: Option<&Summary>, name: &str| {
+        let settings = side.into_iter().flat_map(|trace| &trace.settings);
+        let values: Vec<_> = settings.filter(|setting| setting.name == name).map(header::value).collect();
+        if values.is_empty() { String::from("not stated") } else { values.join(" and ") }
+    };
+    let settings = sides.into_iter().flatten().flat_map(|trace| &trace.settings);
+    let names: BTreeSet<&str> = settings.map(|setting| setting.name).collect();
+    let values = names.into_iter().map(|name| (name, sides.map(|side| of(side, name))));
+    let differing = values.filter(|(_, [before, after])| before != after);
+    let sentence = |(name, [before, after]): (&str, [String; 2])| {
+        format!("{name} is {before} before, {after} after: the comparison is of this, too")
+    };
+    differing.map(sentence).collect()
 }
 
 /// A difference in GPU operations, in percent, from which on both sides did other work: a choice.
@@ -121,5 +141,27 @@ fn kept(what: RecordKind) -> &'static str {
         RecordKind::Stacks => "stacks of calls",
         RecordKind::Ranges => "ranges",
         RecordKind::IdleCauses => "causes of idle time",
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use explain::Setting;
+
+    #[test]
+    fn variables_that_differ_are_said() {
+        let trace = |value: Option<&str>| {
+            let setting = |value: &str| Setting { name: "V", value: Some(value.to_owned()), processes: 1 };
+            Summary { settings: value.map(setting).into_iter().collect(), ..Summary::default() }
+        };
+        let said = |before, after| other_settings([Some(&trace(before)), Some(&trace(after))]);
+        assert_eq!(said(Some("1"), Some("2")), ["V is 1 before, 2 after: the comparison is of this, too"]);
+        assert_eq!(
+            said(None, Some("2")),
+            ["V is not stated before, 2 after: the comparison is of this, too"]
+        );
+        assert_eq!(said(Some("2"), Some("2")), [String::new(); 0]);
+        assert_eq!(said(None, None), [String::new(); 0]);
     }
 }

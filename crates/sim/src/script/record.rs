@@ -305,9 +305,12 @@ fn unsorted(call: u32) -> CallId {
 /// Adds processes, threads, devices, contexts and streams, in the rows that the program has them in. Behind the
 /// threads comes, for each process, the one that started them. Returns the number of the former.
 fn add_places(trace: &mut Trace, workload: &Workload, model: &Model, layout: &Layout) -> usize {
+    let variables = workload.variables();
+    let set = variables.iter().filter_map(|(name, value)| Some((*name, value.as_deref()?)));
+    let settings = trace.strings.intern(&trace::settings_text(set));
     for (row, process) in (1..).zip(&workload.processes) {
         let name = trace.strings.intern(&process.name);
-        trace.processes.push(trace::Process { pid: row, name, ..trace::Process::default() });
+        trace.processes.push(trace::Process { pid: row, name, settings, ..trace::Process::default() });
     }
     for (row, process) in workload.processes.iter().enumerate() {
         let process_id = ProcessId::new(row);

@@ -18,6 +18,7 @@ fn with_symbols_of(original: &Trace, read: &mut Trace) {
     let Trace { arguments, ranges, frames, states, tallies, .. } = read;
     let columns = &mut [
         &mut processes.name,
+        &mut processes.settings,
         &mut threads.name,
         &mut devices.name,
         &mut devices.uuid,

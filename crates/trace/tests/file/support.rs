@@ -191,7 +191,7 @@ fn place(trace: &mut Trace, dice: &mut Dice) {
 
 fn hardware(trace: &mut Trace, dice: &mut Dice) {
     let parent = dice.row(trace.processes.len(), ProcessId::NONE, ProcessId::new);
-    trace.processes.push(Process { pid: dice.number(), name: dice.text(), parent });
+    trace.processes.push(Process { pid: dice.number(), name: dice.text(), parent, settings: dice.text() });
     let process = dice.row(trace.processes.len(), ProcessId::NONE, ProcessId::new);
     trace.threads.push(Thread {
         process,

@@ -1,14 +1,14 @@
 //! Which streams share a hardware queue: kernels of such streams start in the order of their launches (`launched.rs`), or, where threads
 //! launch them in bursts, never run at once, and each starts when the other's ends. A stream may go on in another queue: of streams that share none all along, those kernels are kept that waited for one of another stream (`changing.rs`).
 //!
-//! No trace records it, nor how many queues a process has (8, unless `CUDA_DEVICE_MAX_CONNECTIONS` sets more or fewer; 2 for
-//! a client of MPS). So it is read from the kernels' times.
+//! No trace records it, and only recordings of our own say whether `CUDA_DEVICE_MAX_CONNECTIONS` sets more or fewer than 8 queues for a
+//! process; a client of MPS has 2. So it is read from the kernels' times.
 
 use super::changing::{self, Behind};
 use super::launched::{Kernel, Launched};
 use super::launches::Launches;
 use super::stream_sets::{MOST, StreamSet};
-use crate::constants::{HARDWARE_QUEUES, NEXT_OPERATION};
+use crate::constants::{NEXT_OPERATION, hardware_queues, set_queues};
 use rustc_hash::FxHashMap;
 use std::cmp::Reverse;
 use trace::{ContextId, Ns, OpId, OpKind, StreamId, Trace};
@@ -34,7 +34,7 @@ pub(super) struct Connections {
     pub queues: Vec<Option<SharedQueue>>,
     /// Kernels of streams that share several queues, each with the one of another stream for whose start it waited.
     pub behind: FxHashMap<OpId, OpId>,
-    /// By context: whether more streams have kernels than there are queues by default.
+    /// By context: whether more streams have kernels than there are queues.
     many: Vec<bool>,
 }
 
@@ -46,7 +46,11 @@ impl Connections {
         let mut found = Connections::none(trace);
         for (id, context) in contexts {
             if let Some(id) = id.some() {
-                found.many[id.index()] = context.streams.len() > HARDWARE_QUEUES;
+                let process = trace.contexts.process[id.index()];
+                if set_queues(trace, process).is_some_and(|queues| context.streams.len() <= queues) {
+                    continue;
+                }
+                found.many[id.index()] = context.streams.len() > hardware_queues(trace, process);
             }
             context.number(&mut found.queues);
             found.behind.extend(context.change(trace, known, &mut found.queues));
@@ -68,7 +72,7 @@ impl Connections {
         stream.some().and_then(|stream| self.queues[stream.index()])
     }
 
-    /// Whether more streams of a context have kernels than there are hardware queues by default.
+    /// Whether more streams of a context have kernels than there are hardware queues.
     pub fn are_exceeded(&self, context: ContextId) -> bool {
         context.some().is_some_and(|context| self.many[context.index()])
     }

@@ -9,13 +9,13 @@ use super::room::Room;
 use super::signalled_together::{Done, done_before_signal};
 use super::turns::Turns;
 use crate::cause::Cause;
-use crate::constants::{HARDWARE_QUEUES, LAUNCH, NEXT_OPERATION};
+use crate::constants::{LAUNCH, NEXT_OPERATION, hardware_queues};
 use crate::engine::{Ability, Engine};
 use crate::index::Index;
 use rustc_hash::FxHashMap;
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
-use trace::{ContextId, DeviceId, Ns, OpId, OpKind, StreamId};
+use trace::{ContextId, DeviceId, Ns, OpId, OpKind, ProcessId, StreamId};
 
 /// Most time that a start takes, ns; what is longer waited for something that is not known. A signal from one engine to
 /// another takes 55 µs on a Tesla C1060 (`crates/sim/models/c1060.toml`), a launch 3 to 10 µs on newer GPUs.
@@ -398,7 +398,9 @@ impl<'a> OperationWaits<'a> {
             ops.get(next).is_some_and(|op| self.issue(*op).is_some_and(|issue| issue <= at))
         };
         let streams = trace.streams.ids().filter(|stream| trace.context_of_stream(*stream) == context);
-        streams.filter(has_work).nth(HARDWARE_QUEUES).is_some()
+        let process =
+            context.some().map_or(ProcessId::NONE, |context| trace.contexts.process[context.index()]);
+        streams.filter(has_work).nth(hardware_queues(trace, process)).is_some()
     }
 
     /// When an operation was asked for.

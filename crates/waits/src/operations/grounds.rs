@@ -21,7 +21,7 @@ impl Grounds {
             Cause::IssueOrder | Cause::GpuFull => (Evidence::Record, Confidence::Likely),
             Cause::Dependency | Cause::DefaultStream => (Evidence::Timing, Confidence::Likely),
             Cause::TimeSlicing => (Evidence::Timing, likely_if(self.turns_are_likely)),
-            // With fewer streams `CUDA_DEVICE_MAX_CONNECTIONS`, which no trace records, must be set to fewer queues.
+            // With fewer streams, `CUDA_DEVICE_MAX_CONNECTIONS` must be set to fewer queues, which few traces state.
             Cause::ConnectionAliasing => {
                 (Evidence::Timing, likely_if(self.connections.are_exceeded(context)))
             }

@@ -29,6 +29,16 @@ pub struct Workload {
     pub barriers: Vec<Barrier>,
 }
 
+impl Workload {
+    /// The variables of CUDA in the environment of every process, `None` for one that is unset there.
+    pub fn variables(&self) -> [(&'static str, Option<String>); 2] {
+        [
+            ("CUDA_DEVICE_MAX_CONNECTIONS", self.connections.map(|count| count.to_string())),
+            ("CUDA_MODULE_LOADING", self.loading.map(|loading| loading.value().to_owned())),
+        ]
+    }
+}
+
 /// How a thread waits for a device (`CU_CTX_SCHED_*`).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, Serialize)]
 pub enum Schedule {
@@ -60,6 +70,16 @@ pub enum Loading {
     Lazy,
     /// With their module.
     Eager,
+}
+
+impl Loading {
+    /// The value of `CUDA_MODULE_LOADING`.
+    pub fn value(self) -> &'static str {
+        match self {
+            Loading::Lazy => "LAZY",
+            Loading::Eager => "EAGER",
+        }
+    }
 }
 
 /// A barrier: threads that meet at it continue when `parties` of them have arrived.

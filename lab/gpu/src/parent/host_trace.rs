@@ -28,11 +28,14 @@ pub fn host_trace(
     let mut trace = Trace { meta: meta(workload, heard, partial), ..Trace::default() };
     let rows = devices.iter().map(|device| (device.ordinal, push_device(&mut trace, device)));
     let device_rows: BTreeMap<_, _> = rows.collect();
+    let variables = workload.variables();
+    let set = variables.iter().filter_map(|(name, value)| Some((*name, value.as_deref()?)));
+    let settings = trace.strings.intern(&trace::settings_text(set));
     let (mut callers, mut calls) = (Vec::new(), Vec::new());
     for (process, heard) in workload.processes.iter().zip(heard) {
         let name = trace.strings.intern(&process.name);
-        let row =
-            trace.processes.push(trace::Process { pid: heard.pid.into(), name, ..trace::Process::default() });
+        let pid = heard.pid.into();
+        let row = trace.processes.push(trace::Process { pid, name, settings, ..trace::Process::default() });
         let mut contexts = Vec::new();
         for (context, number) in process.contexts.iter().zip(1..) {
             let device = device_rows.get(&context.device).copied().unwrap_or(trace::DeviceId::NONE);

@@ -23,19 +23,13 @@ use signals::Signals;
 use std::ffi::OsString;
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
-use workload::{Loading, Workload};
+use workload::Workload;
 
 /// The time for processes to stop: longer than most kernels, and shorter than a user's patience.
 const GRACE: Duration = Duration::from_secs(3);
 
 /// The time between two checks for signals, because another thread may receive them.
 const GLANCE: Duration = Duration::from_millis(50);
-
-/// The driver's variable for the number of hardware queues.
-const CONNECTIONS: &str = "CUDA_DEVICE_MAX_CONNECTIONS";
-
-/// The driver's variable for when kernels are loaded.
-const LOADING: &str = "CUDA_MODULE_LOADING";
 
 /// Runs a workload on the devices of this machine. Every process of the workload is a new process, so that CUDA is never
 /// initialized in this one.
@@ -94,14 +88,8 @@ fn start(
     mps: &Mps,
 ) -> Result<Vec<Child>, Error> {
     let (executable, processors) = (path(options.executable.clone())?, processors());
-    let loading = workload.loading.map(|loading| match loading {
-        Loading::Lazy => "LAZY".to_owned(),
-        Loading::Eager => "EAGER".to_owned(),
-    });
-    let mut variables = vec![
-        (CONNECTIONS.to_owned(), workload.connections.map(|count| count.to_string().into())),
-        (LOADING.to_owned(), loading.map(OsString::from)),
-    ];
+    let own = workload.variables().map(|(name, value)| (name.to_owned(), value.map(OsString::from)));
+    let mut variables = Vec::from(own);
     variables.extend(mps.variables());
     variables.extend(options.environment.iter().cloned());
     let (mut children, mut first_thread) = (Vec::new(), 0);

@@ -22,7 +22,7 @@ use rustc_hash::{FxHashMap, FxHashSet};
 use spool::{Clock, Clocks, Home};
 use texts::Texts;
 use times::{Time, Times};
-use trace::{DeviceId, Ns, ProcessId, Source, ThreadId, Trace};
+use trace::{DeviceId, Ns, ProcessId, Source, Sym, ThreadId, Trace};
 use watched::WatchState;
 
 /// The reader's state that all processes share.
@@ -78,6 +78,8 @@ pub(super) struct Process<'g, 'a> {
     pub file: Home,
     /// Remarks of the file: when, ns, and the number of the text.
     pub remarks: Vec<(Ns, u32)>,
+    /// Variables of the environment that the process had set: name and value.
+    pub settings: Vec<(&'static str, Sym)>,
     /// Threads that the program itself named.
     pub named: FxHashSet<u32>,
     /// When the process noticed that recording was switched, and whether on.
