@@ -1,22 +1,22 @@
-//! `implicit-device-sync`: freeing, unpinning and unloading wait for the device.
+//! `implicit-device-sync`: freeing, unpinning, loading and unloading wait for the device.
 
 use crate::analysis::grounds::Grounds;
 use crate::analysis::parts::{Fact, Parts, Reason};
 use crate::facts::Facts;
 use crate::rules::about::{About, Bound, Family, Nature, State, Statement};
-use crate::rules::fixes::POOL_ALLOCATOR;
+use crate::rules::fixes::{EAGER_LOADING, POOL_ALLOCATOR};
 use crate::{Cause, Confidence, Evidence};
 use trace::{CallId, Ns, OpId};
 use waits::Class;
 
 pub(super) static ABOUT: About = About {
-    meaning: "freeing, unregistering or unloading waits for the device",
-    brief: "freeing or unloading waits for the GPU",
+    meaning: "freeing, unregistering, loading or unloading waits for the device",
+    brief: "freeing, loading or unloading waits for the GPU",
     bound: Bound::Driver,
     family: Family::Sync,
     nature: Nature::Lost,
     evidence: &[Evidence::Record, Evidence::Timing],
-    fixes: &[POOL_ALLOCATOR],
+    fixes: &[POOL_ALLOCATOR, EAGER_LOADING],
     state: State::Rule(state),
 };
 
@@ -30,9 +30,18 @@ fn state(grounds: &Grounds<'_>) -> Statement {
                 grounds.awaited("each call returns when the device finishes its work")
             }
         },
-        why: "freeing memory waits until the device has finished what uses it",
-        fixes: vec![POOL_ALLOCATOR],
+        why: if loads(grounds) {
+            "loading code may wait until the context has finished its work"
+        } else {
+            "freeing memory waits until the device has finished what uses it"
+        },
+        fixes: vec![if loads(grounds) { EAGER_LOADING } else { POOL_ALLOCATOR }],
     }
+}
+
+/// Whether the calls that waited load code.
+fn loads(grounds: &Grounds<'_>) -> bool {
+    grounds.waiter() == Class::Load
 }
 
 /// Part of a free, in percent, that the device's work must take for it to be what the free waited for.
@@ -47,6 +56,26 @@ pub(crate) fn of_free(facts: &Facts<'_>, call: CallId, parts: &mut Parts) {
     let fact = Fact::Awaited(longest);
     let reason = Reason::new(Cause::ImplicitDeviceSync, Evidence::Record, confidence, fact);
     parts.claim(start, idle, reason);
+}
+
+/// Most time from the end of the device's work to that of a load that waited for it, ns: 11 to 16 µs (H200, 278 modules that
+/// a thread loads beside four threads that launch).
+const AFTER_IDLE: Ns = 30_000;
+
+/// Claims a load of code that returns when the device finishes what it had when the load began: loading may synchronize the
+/// context (CUDA C++ programming guide, lazy loading).
+pub(crate) fn of_load(facts: &Facts<'_>, call: CallId, parts: &mut Parts) {
+    if facts.class(call) != Class::Load || !facts.one_clock() {
+        return;
+    }
+    let (start, end) = (facts.start(call), facts.end(call));
+    let Some(last) = facts.last_pending(facts.process(call), facts.device(call), start) else { return };
+    let idle = facts.trace.ops.end[last.index()];
+    if idle > start && idle <= end && end - idle <= AFTER_IDLE {
+        let fact = Fact::Awaited(last);
+        let reason = Reason::new(Cause::ImplicitDeviceSync, Evidence::Record, Confidence::Likely, fact);
+        parts.claim(start, idle, reason);
+    }
 }
 
 /// The time at which the device was done with the work that a free waits for, ns.

@@ -22,6 +22,7 @@ enum Pass {
 /// first, then what the GPU's and the tracer's records prove, and last what is inferred from timing.
 const PASSES: &[Pass] = &[
     Pass::Of(recorded_waits::split),
+    Pass::Of(implicit_device_sync::of_load),
     Pass::Of(object_churn::of_object),
     Pass::Of(first_use::loading),
     Pass::Of(profiler_overhead::of_this_thread),

@@ -17,9 +17,16 @@ pub(super) static ABOUT: About = About {
     state: State::Rule(state),
 };
 
-fn state(_: &Grounds<'_>) -> Statement {
+fn state(grounds: &Grounds<'_>) -> Statement {
+    let next = match grounds.facts.trace.meta.locks_watched {
+        true => "the same call in a C program, and timed without the recorder, shows whose time it is",
+        false => {
+            "`holdup record` would show locks within the driver; the same call in a C program, timed without a profiler, shows whose \
+             time it is"
+        }
+    };
     Statement {
-        because: sentence!["no record and no overlap in time explains it"],
+        because: sentence!["no record and no overlap in time explains it; ", next],
         why: "no rule fits what the trace shows",
         fixes: Vec::new(),
     }

@@ -63,7 +63,7 @@ def digest(
     >>> import tempfile
     >>> folder = tempfile.mkdtemp()
     >>> digest("examples/recorded-*.holdup", folder, run="docs").traces
-    11
+    12
     """
     names = list(_expand([paths] if isinstance(paths, str | os.PathLike) else list(paths)))
     if not names:
