@@ -47,13 +47,15 @@ pub const EXPERIMENT: Experiment = Experiment {
             "how threads wait for the GPU: cudaDeviceScheduleAuto, -Spin, -Yield or -BlockingSync",
             Kind::Words(Waiting::names),
             "auto",
-        ),
+        )
+        .measured(),
         Parameter::many(
             "affinity",
             "the processors that threads run on: any, or those of the GPU's NUMA node",
             Kind::Words(Near::names),
             "any",
-        ),
+        )
+        .measured(),
         Parameter::one(
             "per-process",
             "threads of a process in processes-threads-mps",

@@ -47,7 +47,8 @@ pub const EXPERIMENT: Experiment = Experiment {
             "CUDA_MODULE_LOADING: when the driver loads kernels",
             Kind::Words(loadings),
             "default",
-        ),
+        )
+        .measured(),
         Parameter::one(
             "runs",
             "runs of the program, one row each; on a model whose GPUs share a lock, they share it from a random run on",
@@ -400,6 +401,7 @@ fn verdict(results: &Results) -> Vec<String> {
         0 | 1 => pairs,
         _ => return onset::verdict(&pairs, results.bench.simulated),
     };
+    let loading = loading(results);
     let (held, free): (Vec<_>, Vec<_>) = pairs.into_iter().partition(|(one, all)| takes_longer(all, one));
     let mut sentences: Vec<String> = held.iter().map(|(one, all)| holding_up(one, all)).collect();
     for (is_said, words) in FREE {
@@ -410,7 +412,25 @@ fn verdict(results: &Results) -> Vec<String> {
             sentences.push(format!("{words} in {}.", list.join("; ")));
         }
     }
+    sentences.extend(loading);
     sentences
+}
+
+/// How much longer rows with lazy loading take than the same rows with eager loading.
+fn loading(results: &Results) -> Option<String> {
+    let of = |when: When| results.rows.iter().filter(move |row| row.text("loading") == when.name());
+    let ratio = |lazy: &Row| {
+        let eager = of(When::Eager).find(|eager| eager.is_like(lazy, &["loading"]))?;
+        Some(lazy.value("ms") / eager.value("ms"))
+    };
+    let ratios: Vec<f64> = of(When::Lazy).filter_map(ratio).collect();
+    let least = ratios.iter().copied().reduce(f64::min)?;
+    let most = ratios.iter().copied().reduce(f64::max)?;
+    Some(format!(
+        "With kernels that are loaded lazily, a row takes {} to {} as long as with kernels that are loaded eagerly.",
+        Unit::Times.text(least),
+        Unit::Times.text(most)
+    ))
 }
 
 /// Whether a slowdown has this interval, if it has one.
@@ -470,8 +490,13 @@ fn holding_up(one: &Row, all: &Row) -> String {
 pub(super) fn briefly(one: &Row, all: &Row) -> String {
     let both_ways = ["products", "pool"].contains(&one.text("load").as_str());
     let sync = if both_ways && one.is(&[("sync", true.into())]) { ", synchronizing" } else { "" };
+    let loading = match one.text("loading").as_str() {
+        "lazy" => ", loaded lazily",
+        "eager" => ", loaded eagerly",
+        _ => "",
+    };
     format!(
-        "{} with {}{sync} ({} with one GPU, {} with {}{})",
+        "{} with {}{sync}{loading} ({} with one GPU, {} with {}{})",
         all.text("variant"),
         one.text("load"),
         Unit::Milliseconds.text(one.value("ms")),

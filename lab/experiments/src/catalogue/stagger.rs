@@ -43,7 +43,8 @@ pub const EXPERIMENT: Experiment = Experiment {
             "how threads wait for the GPU: cudaDeviceScheduleAuto, -Spin, -Yield or -BlockingSync",
             Kind::Words(Waiting::names),
             "auto",
-        ),
+        )
+        .measured(),
         Parameter::one("threads", "number of threads", Kind::Numbers(1, 8), "4"),
         Parameter::one(
             "cycles",

@@ -19,6 +19,8 @@ pub struct Parameter {
     pub several: bool,
     /// The default, as a user writes it; [`AUTOMATIC`] if it depends on the device.
     pub default: &'static str,
+    /// Whether it changes nothing on a model.
+    pub measured: bool,
 }
 
 /// The default of a parameter that depends on the device.
@@ -44,7 +46,15 @@ pub enum Kind {
 impl Parameter {
     /// Several names of `W`.
     pub const fn words<W: Word>(name: &'static str, about: &'static str, default: &'static str) -> Parameter {
-        Parameter { name, alias: "", about, kind: Kind::Words(W::names), several: true, default }
+        Parameter {
+            name,
+            alias: "",
+            about,
+            kind: Kind::Words(W::names),
+            several: true,
+            default,
+            measured: false,
+        }
     }
 
     /// Several numbers.
@@ -54,7 +64,15 @@ impl Parameter {
         (from, to): (u64, u64),
         default: &'static str,
     ) -> Parameter {
-        Parameter { name, alias: "", about, kind: Kind::Numbers(from, to), several: true, default }
+        Parameter {
+            name,
+            alias: "",
+            about,
+            kind: Kind::Numbers(from, to),
+            several: true,
+            default,
+            measured: false,
+        }
     }
 
     /// One value of that kind.
@@ -64,7 +82,7 @@ impl Parameter {
         kind: Kind,
         default: &'static str,
     ) -> Parameter {
-        Parameter { name, alias: "", about, kind, several: false, default }
+        Parameter { name, alias: "", about, kind, several: false, default, measured: false }
     }
 
     /// Several values of that kind.
@@ -74,12 +92,18 @@ impl Parameter {
         kind: Kind,
         default: &'static str,
     ) -> Parameter {
-        Parameter { name, alias: "", about, kind, several: true, default }
+        Parameter { name, alias: "", about, kind, several: true, default, measured: false }
     }
 
     /// The same with another name for it.
     pub const fn or_named(mut self, alias: &'static str) -> Parameter {
         self.alias = alias;
+        self
+    }
+
+    /// The same for a parameter that changes nothing on a model: it is varied on GPUs only.
+    pub const fn measured(mut self) -> Parameter {
+        self.measured = true;
         self
     }
 
@@ -196,6 +220,20 @@ impl Settings {
             *cells = values(name).unwrap_or(std::mem::take(cells));
         }
         Ok(settings)
+    }
+
+    /// Takes the defaults of parameters that a model has not; returns the name of each that the user set.
+    pub(crate) fn simulated(&mut self, parameters: &[Parameter]) -> Result<Vec<&'static str>, String> {
+        let set = std::mem::take(&mut self.set);
+        let is_measured = |name: &&str| parameters.iter().any(|one| one.name == *name && one.measured);
+        let (ignored, set): (Vec<_>, Vec<_>) = set.into_iter().partition(is_measured);
+        self.set = set;
+        for (parameter, (_, cells)) in parameters.iter().zip(&mut self.values) {
+            if ignored.contains(&parameter.name) {
+                *cells = parameter.parse(parameter.default)?;
+            }
+        }
+        Ok(ignored)
     }
 
     /// Whether a row reports the best of its rounds, not their median.

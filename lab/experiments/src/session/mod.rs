@@ -54,9 +54,12 @@ impl Session {
     /// # Errors
     /// One line: a setting is impossible, or no variant is selected.
     pub fn new(experiment: &'static Experiment, bench: Bench, request: &Request) -> Result<Session, String> {
-        let settings = Settings::new(experiment.name, experiment.parameters, &request.set)?;
+        let mut settings = Settings::new(experiment.name, experiment.parameters, &request.set)?;
+        let ignored = if bench.simulated { settings.simulated(experiment.parameters)? } else { Vec::new() };
         let plan = (experiment.variants)(&settings, &bench);
-        let plan = plan.map_err(|problem| format!("{}: {problem}", experiment.name))?;
+        let mut plan = plan.map_err(|problem| format!("{}: {problem}", experiment.name))?;
+        plan.left_out
+            .extend(ignored.iter().map(|name| format!("other values of {name}, which models ignore")));
         let variants = chosen(plan.variants, &request.only, experiment).map_err(|problem| {
             match plan.left_out.first() {
                 Some(reason) => format!("{problem} ({reason})"),

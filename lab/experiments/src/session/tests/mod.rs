@@ -281,3 +281,16 @@ fn bases_of_selected_variants_run_too() {
     assert_eq!(alone.len(), 2, "{alone:?}");
     assert!(alone[0].contains("workers=1,gpus=1"), "{alone:?}");
 }
+
+#[test]
+fn a_model_varies_nothing_that_it_ignores() {
+    let request = Request { set: vec![String::from("schedule=spin,blocking")], ..Request::default() };
+    let experiment = &crate::catalogue::stagger::EXPERIMENT;
+    let labels = |simulated| {
+        let session = Session::new(experiment, Bench { simulated, ..Bench::default() }, &request);
+        session.expect("possible").labels()
+    };
+    assert_eq!(labels(true).len() * 2, labels(false).len());
+    assert!(labels(false).iter().any(|label| label.contains("spin")), "{:?}", labels(false));
+    assert!(!labels(true).iter().any(|label| label.contains("spin")), "{:?}", labels(true));
+}
