@@ -1,5 +1,6 @@
 //! Findings of `explain` on a variant never contradict what the lab measures: a fix that `explain` offers for much of a thread's
-//! time gains something where the lab has a variant with that fix, on every model, with the locks recorded and without.
+//! time gains something where the lab has a variant with that fix, on every model, with the locks recorded and without. And a fix by
+//! which the lab gains much is offered: no finding lacks it.
 
 use crate::support::{variants, without_locks};
 use experiments::{Cell, Experiment, Variant};
@@ -67,7 +68,7 @@ const CASES: &[Case] = &[
     },
     Case {
         name: "architectures",
-        set: &["workers=4,12", "iterations=3"],
+        set: &["variant=threads,processes-mps", "workers=4,12", "iterations=3"],
         figure: ("per_s", true),
         thread: "",
         fixes: &[
@@ -75,6 +76,20 @@ const CASES: &[Case] = &[
             fix("mps", "variant", "threads", "processes-mps"),
             fix("pinned-reused", "memory", "pageable", "pinned"),
         ],
+    },
+    Case {
+        name: "architectures",
+        set: &[
+            "variant=threads",
+            "workers=12",
+            "iterations=3",
+            "memory=pinned",
+            "submit=launches",
+            "connections=default,32",
+        ],
+        figure: ("per_s", true),
+        thread: "",
+        fixes: &[fix("more-connections", "connections", "default", "32")],
     },
     Case {
         name: "multi-gpu",
@@ -125,6 +140,29 @@ const EXCEPTIONS: &[Exception] = &[
         experiment: "multi-gpu",
         fix: "process-per-gpu",
         why: "with two GPUs launches wait for each other, and are still faster than kernels: no thread loses time",
+    },
+];
+
+/// Where a fix gains much and no finding offers it, and why; on every model if none is named.
+const NOT_OFFERED: &[Exception] = &[
+    Exception {
+        model: "p100-nvprof",
+        experiment: "hidden-sync",
+        fix: "device-scalar",
+        why: "each copy takes 0.8 ms of nvprof's own, which no record explains",
+    },
+    Exception {
+        model: "p100",
+        experiment: "launch-stall",
+        fix: "own-stream",
+        why: "threads acquire the lock in a random order: of seven launches, a few come sooner by chance",
+    },
+    Exception { model: "p40", experiment: "launch-stall", fix: "own-stream", why: "as on p100" },
+    Exception {
+        model: "",
+        experiment: "interference",
+        fix: "own-stream",
+        why: "copies and kernels of one stream run one after the other: that is lost overlap, which is no finding of a wait",
     },
 ];
 
@@ -225,12 +263,39 @@ fn promised(case: &Case, all: &[Ran], ran: &Ran, trace: &Trace) -> Vec<Promise> 
     promised
 }
 
+/// How many times as well a variant must do for its fix to be offered.
+const WELL: f64 = 1.5;
+
+/// Fixes by which the lab gains much from a variant and which none of its findings offers.
+fn withheld<'a>(case: &'a Case, all: &[Ran], ran: &Ran) -> Vec<(&'a Fix, String)> {
+    // A gain may be made of many short waits.
+    let options = Options { min_wait_ns: 5_000, ..Options::default() };
+    let findings = explain(&ran.trace, &options).findings;
+    let gains = case.fixes.iter().filter_map(|fix| {
+        let other = fixed(all, &ran.variant, fix)?;
+        let of = |ran: &Ran| measured(ran, case.figure, case.thread);
+        let (before, after) = (of(ran)?, of(other)?);
+        Some((fix, if case.figure.1 { after / before } else { before / after }))
+    });
+    let is_offered =
+        |fix: &Fix| findings.iter().any(|finding| finding.fixes.iter().any(|own| own.id == fix.id));
+    let withheld = gains.filter(|(fix, gain)| *gain >= WELL && !is_offered(fix));
+    let said = |(fix, gain): (&'a Fix, f64)| {
+        (fix, format!("{}: fix {} does {gain:.2} x", ran.variant.label(), fix.id))
+    };
+    withheld.map(said).collect()
+}
+
 /// Results of the promises on a model.
 #[derive(Default)]
 struct Tested {
     held: usize,
     /// Promises that are not kept.
     broken: Vec<String>,
+    /// Fixes that gain much and that no finding offers.
+    withheld: Vec<String>,
+    /// Positions of the known ones that were met.
+    not_offered: BTreeSet<usize>,
     /// Positions of the exceptions that were needed.
     excepted: BTreeSet<usize>,
 }
@@ -242,6 +307,16 @@ fn test(name: &str) -> Tested {
     for case in CASES {
         let all = run(experiments::experiment(case.name).unwrap(), case.set, &model);
         for ran in &all {
+            for (fix, text) in withheld(case, &all, ran) {
+                let known = NOT_OFFERED.iter().position(|known| {
+                    let is_model = known.model.is_empty() || known.model == name;
+                    is_model && (known.experiment, known.fix) == (case.name, fix.id)
+                });
+                match known {
+                    Some(known) => _ = tested.not_offered.insert(known),
+                    None => tested.withheld.push(format!("{} on {name}, {text}", case.name)),
+                }
+            }
             let unlocked = without_locks(&ran.trace);
             let traces = [&ran.trace, &unlocked];
             for promise in traces.into_iter().flat_map(|trace| promised(case, &all, ran, trace)) {
@@ -269,6 +344,15 @@ fn no_finding_contradicts_what_the_lab_measures() {
     let broken: Vec<&str> = tested.iter().flat_map(|model| &model.broken).map(String::as_str).collect();
     let excepted: BTreeSet<usize> = tested.iter().flat_map(|model| &model.excepted).copied().collect();
     assert!(broken.is_empty(), "{} promises are not kept, {held} are:\n{}", broken.len(), broken.join("\n"));
+    let withheld: Vec<&str> = tested.iter().flat_map(|model| &model.withheld).map(String::as_str).collect();
+    let not_offered: BTreeSet<usize> = tested.iter().flat_map(|model| &model.not_offered).copied().collect();
+    assert!(
+        withheld.is_empty(),
+        "{} fixes gain much and are not offered:\n{}",
+        withheld.len(),
+        withheld.join("\n")
+    );
+    assert_eq!(not_offered.len(), NOT_OFFERED.len(), "all are offered where {not_offered:?} are not");
     assert!(held > 200, "only {held} promises were put to the test");
     assert_eq!(excepted.len(), EXCEPTIONS.len(), "an exception is not needed any more: {excepted:?} are");
 }
