@@ -59,13 +59,25 @@ impl Blame<'_> {
         // Asked for, and nothing ran: it waited for something that is no operation of this GPU.
         let rest = gap.end - until - latency;
         let order = (rest > 0).then(|| self.order(gap, call)).flatten();
-        let is_turn = rest >= TURN && self.facts.takes_turns();
+        let is_turn = self.changes_context(gap) || rest >= TURN && self.facts.takes_turns();
         let beside = of_gpu(if is_turn { Cause::TimeSlicing } else { Cause::Dependency });
         charge(order.unwrap_or(beside), until + latency, rest);
         match gap.last.is_none() {
             true => charge(of_gpu(Cause::StartUp), gap.start, until - gap.start),
             false => self.thread(charges, &Path::of_idle(self.facts.thread(call)), (gap.start, until)),
         }
+    }
+
+    /// Whether the GPU went from one context's work to another's, which runs on it by turns: without MPS about 130 µs (H200, two processes
+    /// of cuBLAS norms).
+    fn changes_context(&self, gap: &Gap) -> bool {
+        let trace = self.facts.trace;
+        let context = |op: OpId| {
+            let stream = op.some().and_then(|op| trace.ops.stream[op.index()].some())?;
+            trace.streams.context[stream.index()].some()
+        };
+        let contexts = [gap.last, gap.next].map(context);
+        contexts[0].is_some() && contexts[1].is_some() && contexts[0] != contexts[1]
     }
 
     /// The root of a wait for an event or a host function: the call that put it before an operation in its stream. The operation must not
