@@ -161,7 +161,7 @@ mod tests {
             said(None, Some("2")),
             ["V is not stated before, 2 after: the comparison is of this, too"]
         );
-        assert_eq!(said(Some("2"), Some("2")), [String::new(); 0]);
-        assert_eq!(said(None, None), [String::new(); 0]);
+        assert_eq!(said(Some("2"), Some("2")), Vec::<String>::new());
+        assert_eq!(said(None, None), Vec::<String>::new());
     }
 }
