@@ -1,6 +1,6 @@
 //! Numbers in place of names, and what stays of a name.
 
-use super::known;
+use super::public;
 use rustc_hash::FxHashMap;
 use std::collections::BTreeMap;
 use waits::communicates;
@@ -114,14 +114,14 @@ impl Names {
 
     pub fn call(&mut self, text: &str, is_system: bool) -> String {
         let is_ours = text == trace::STACKS || trace::LockKind::ALL.iter().any(|kind| kind.name() == text);
-        match is_ours || known::function(text, is_system) {
+        match is_ours || public::function(text, is_system) {
             true => text.to_owned(),
             false => self.numbered(Kind::Call, text),
         }
     }
 
     pub fn kernel(&mut self, text: &str) -> String {
-        if known::kernel(text) {
+        if public::kernel(text) {
             return text.to_owned();
         }
         // Rules tell kernels that exchange data between GPUs by this word.
@@ -131,14 +131,14 @@ impl Names {
     }
 
     pub fn module(&mut self, text: &str) -> String {
-        match known::library(text) {
+        match public::library(text) {
             Some(file) => file.to_owned(),
             None => self.path(text),
         }
     }
 
     pub fn source(&mut self, text: &str) -> String {
-        known::source(text).unwrap_or_else(|| self.path(text))
+        public::source(text).unwrap_or_else(|| self.path(text))
     }
 
     /// A path's number with the end that names the language, and with the folder by which rules know a library's.
@@ -154,7 +154,7 @@ impl Names {
         // Code without a name has an address.
         let is_address =
             text.strip_prefix("0x").is_some_and(|rest| rest.bytes().all(|byte| byte.is_ascii_hexdigit()));
-        match is_known || is_address || known::function(text, false) {
+        match is_known || is_address || public::function(text, false) {
             true => text.to_owned(),
             false => self.numbered(Kind::Function, text),
         }

@@ -4,7 +4,7 @@
 //! (`known.rs`): a column that no rule knows keeps nothing.
 
 mod given;
-mod known;
+mod public;
 mod words;
 
 pub use given::{Kind, Replaced};
@@ -53,9 +53,9 @@ impl Context {
         let frame = |at: usize| {
             let (file, module) = (trace.text(frames.file[at]), trace.text(frames.module[at]));
             match file.is_empty() {
-                true => known::library(module).is_some(),
+                true => public::library(module).is_some(),
                 // Templates in headers may have the program's types.
-                false => known::source(file).is_some() && !file.starts_with("/usr/include/"),
+                false => public::source(file).is_some() && !file.starts_with("/usr/include/"),
             }
         };
         Context {
@@ -95,9 +95,9 @@ impl Names {
                 PYTHON => self.python(text),
                 _ => self.range(text),
             },
-            ("ranges", "domain") if known::domain(text) => text.to_owned(),
+            ("ranges", "domain") if public::domain(text) => text.to_owned(),
             ("ranges", "domain") => self.numbered(Kind::Range, text),
-            ("states", "call") if known::system_call(text) => text.to_owned(),
+            ("states", "call") if public::system_call(text) => text.to_owned(),
             _ => self.numbered(Kind::Other, text),
         }
     }
@@ -120,12 +120,13 @@ fn describe(meta: &mut Meta, replaced: &mut Replaced) {
         meta.set_part();
     }
     let libraries = std::mem::take(&mut meta.libraries);
-    let (known, others): (BTreeMap<_, _>, BTreeMap<_, _>) =
-        libraries.into_iter().partition(|(name, version)| known::versioned(name) && known::version(version));
+    let (known, others): (BTreeMap<_, _>, BTreeMap<_, _>) = libraries
+        .into_iter()
+        .partition(|(name, version)| public::versioned(name) && public::version(version));
     meta.libraries = known;
     count(Kind::Version, others.len());
     for text in [&mut meta.driver, &mut meta.runtime, &mut meta.source_version] {
-        if !text.is_empty() && !known::version(text) {
+        if !text.is_empty() && !public::version(text) {
             text.clear();
             count(Kind::Version, 1);
         }

@@ -1,7 +1,7 @@
 //! Names of ranges, of which a number or a word stays that rules go by.
 
 use super::given::{Kind, Names};
-use super::known;
+use super::public;
 use explain::without_numbers;
 
 /// Built-in functions of Python's own that rules go by.
@@ -10,10 +10,10 @@ const BUILT_IN: [&str; 9] = ["acquire", "collect", "sleep", "select", "wait", "r
 impl Names {
     /// The name of a range that a framework, a library or the program marked.
     pub(super) fn range(&mut self, text: &str) -> String {
-        if known::operator(text) || known::function(text, false) {
+        if public::operator(text) || public::function(text, false) {
             return text.to_owned();
         }
-        match known::RANGES.iter().find(|start| text.starts_with(**start)) {
+        match public::RANGES.iter().find(|start| text.starts_with(**start)) {
             Some(start) => {
                 let rest = &text[start.len()..];
                 match rest.bytes().all(|byte| byte.is_ascii_digit() || b"/: ".contains(&byte)) {
@@ -31,7 +31,7 @@ impl Names {
         let pattern = without_numbers(text);
         let group = letters(self.number(Kind::Range, &pattern));
         let lower = pattern.to_lowercase();
-        let word = known::STEPS.iter().find(|word| lower.contains(**word)).map_or("range", |word| word);
+        let word = public::STEPS.iter().find(|word| lower.contains(**word)).map_or("range", |word| word);
         match pattern == text {
             true => format!("{word}-{group}"),
             false => {
@@ -49,7 +49,7 @@ impl Names {
             && let Some((file, line)) = place.rsplit_once('(')
             && line.bytes().all(|byte| byte.is_ascii_digit())
         {
-            let is_known = known::source(file).is_some();
+            let is_known = public::source(file).is_some();
             let file = self.source(file);
             let function =
                 if is_known { function.to_owned() } else { self.numbered(Kind::Function, function) };

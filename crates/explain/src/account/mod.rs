@@ -142,9 +142,8 @@ fn make(
     let mut charges = Charges::of(&blame, (&timelines, of_steps), gpus, held, for_people);
     charges.parts.threads = of_threads;
     for rest in scope.rest().into_iter().filter(|_| each && scope.is_steady) {
-        for timeline in gaps::timelines(trace, rest, &collectives) {
-            charges.idle.append(gpu(&blame, &timeline, &collectives, &[], true).idle);
-        }
+        let others = gaps::timelines(trace, rest, &collectives);
+        others.iter().for_each(|other| charges.idle.append(gpu(&blame, other, &collectives, &[], true).idle));
     }
     let Charges { gpus, rows, mut parts, mut idle, steps: of_steps } = charges;
     idle.parts.sort_by_key(|part| (part.device, part.start));

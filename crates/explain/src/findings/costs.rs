@@ -1,24 +1,18 @@
 //! Costs of findings to the GPUs: the idle time whose root each is. Roots outside slow calls become findings of their own.
 
 use crate::About;
-use crate::account::{Costs, Culprit, Link, Root, Row, Sampled, SpotId};
+use crate::account::{Costs, Culprit, Root, Row, SpotId};
 use crate::analysis::group::Key;
 use crate::facts::Facts;
 use crate::facts::call_tree::{TreeRow, inner};
 use crate::facts::marks::Mark;
-use crate::findings::fitting::Fitting;
-use crate::findings::handles;
 use crate::findings::links::may_be_of_calls;
-use crate::result::finding::{ChainLink, Phase};
+use crate::result::finding::Phase;
 use crate::result::framework::Frameworks;
-use crate::rules::about::Statement;
-use crate::rules::fixes::{EAGER_LOADING, of_memory};
-use crate::{
-    Cause, Confidence, Detail, Evidence, Example, Finding, Party, Pauses, Place, Unselected, Waiter,
-};
+use crate::{Cause, Confidence, Evidence, Example, Finding, Place, Unselected};
 use rustc_hash::FxHashMap;
 use std::collections::BTreeMap;
-use trace::{Ns, StackId, Sym, ThreadId};
+use trace::{Ns, StackId, Sym};
 
 /// A cost happens once if its three longest stretches are at least this part of it, in tenths, and the longest one half of it.
 /// Choices: of three equal ones nobody knows that there is no fourth.
@@ -38,7 +32,7 @@ pub(crate) fn phase(cause: Cause, ns: Ns, longest: impl IntoIterator<Item = Ns>)
 const MUCH: Ns = 10;
 
 /// When the cost of a row arises.
-fn phase_of(row: &Row) -> Phase {
+pub(super) fn phase_of(row: &Row) -> Phase {
     phase(row.root.cause, row.ns, row.longest.map(|(ns, _)| ns))
 }
 
@@ -46,7 +40,7 @@ fn phase_of(row: &Row) -> Phase {
 pub(crate) struct Roots<'a> {
     pub(super) facts: &'a Facts<'a>,
     pub(super) costs: &'a Costs,
-    frameworks: &'a Frameworks<'a>,
+    pub(super) frameworks: &'a Frameworks<'a>,
     /// The rows that no finding of slow calls has taken.
     left: Vec<bool>,
 }
@@ -82,7 +76,7 @@ impl<'a> Roots<'a> {
         }
     }
 
-    fn cost(&self, finding: &mut Finding, row: &Row) {
+    pub(super) fn cost(&self, finding: &mut Finding, row: &Row) {
         finding.cost_ns = row.ns;
         finding.cost_share = row.ns as f64 / self.costs.gpu_ns.max(1) as f64;
         // What costs the GPUs little may still be what a thread loses again and again.
@@ -119,163 +113,6 @@ impl<'a> Roots<'a> {
         let mut unselected: Vec<_> = times.into_iter().map(of_cause).collect();
         unselected.sort_by_key(|one| std::cmp::Reverse(one.cost_ns));
         unselected
-    }
-
-    fn finding(&self, mut rows: Vec<&Row>, parts: &FxHashMap<Key, Place>) -> Finding {
-        rows.sort_by_key(|row| (std::cmp::Reverse(row.ns), row.root));
-        let mut all = united(&rows);
-        let cause = all.root.cause;
-        let evidence = evidence(self.facts, &all.root);
-        let Statement { because, why, fixes } = About::of(cause).of_account(evidence);
-        let is_one_place = is_one_place(&rows);
-        let chained = Chained::of(&rows, &mut all, is_one_place);
-        let mut waiters = all.waiters.clone();
-        waiters.sort_by_key(|(thread, ns)| (std::cmp::Reverse(*ns), *thread));
-        let span: Ns = waiters.iter().map(|(thread, _)| self.facts.chosen_span(*thread)).sum();
-        let Sampled { mut places, tree, mark } = self.places(&rows, parts);
-        let call = rows.iter().find_map(|row| self.call(row.root.culprit));
-        // Where launches cost time, what is launched most is what they are.
-        let pieces = self.facts.pieces().filter(|_| matches!(cause, Cause::LaunchLatency | Cause::OwnWork));
-        let call = call.or_else(|| pieces.map(|name| self.facts.trace.text(name))).unwrap_or_default();
-        if let Some(name) = pieces.filter(|_| places.is_empty()) {
-            places = self.places_in_calls(&waiters, name);
-        }
-        let waiter = waiters.first().map_or(ThreadId::NONE, |(thread, _)| *thread);
-        let called = if chained.is_held { "" } else { call };
-        let calls = rows.iter().flat_map(|row| &row.calls.calls);
-        let recorded = calls.map(|(call, _)| self.facts.trace.calls.stack[call.index()]);
-        let stacks = rows.iter().filter_map(|row| stack(row.root.culprit)).chain(recorded);
-        let fixes = handles::fixes(self.facts.trace, stacks, of_memory(&fixes, call));
-        let about = Fitting {
-            cause,
-            call,
-            place: places.first(),
-            mark,
-            is_between: rows.iter().all(|row| matches!(row.root.culprit, Culprit::Between(_)))
-                || is_brief(cause, all.count, all.ns),
-            in_pieces: pieces.is_some_and(|name| self.facts.trace.text(name) == call),
-        };
-        let fixes = about.fitting(fixes);
-        let inner = match self.loads_in_children(cause, waiter) {
-            Some(place) => vec![place.clone()],
-            None if tree.is_empty() && mark.is_none() => {
-                self.operator_within(&all, &places).into_iter().collect()
-            }
-            None => inner_beside(mark, &tree),
-        };
-        let mut finding = Finding {
-            id: String::new(),
-            cause,
-            is_of_account: true,
-            cost_ns: 0,
-            cost_share: 0.0,
-            removal: None,
-            short_calls: 0,
-            other_calls: rows
-                .iter()
-                .filter(|row| self.call(row.root.culprit).is_some_and(|own| own != call))
-                .map(|row| row.count)
-                .sum(),
-            phase: Phase::Recurring,
-            chain: Vec::new(),
-            lost_ns: all.ns,
-            share: all.ns as f64 / span.max(all.ns).max(1) as f64,
-            count: all.count,
-            pauses: self.pauses(&all),
-            max_ns: all.longest[0].0,
-            threads: waiters.iter().map(|(thread, _)| self.waiter(*thread, called)).collect(),
-            waiter: self.party(waiter, waiters.len(), called, Vec::new()),
-            holder: chained.holder.map(|thread| self.party(thread, chained.holders, call, places.clone())),
-            or: Vec::new(),
-            evidence,
-            confidence: confidence(evidence),
-            because,
-            why,
-            places: if chained.is_held { self.places_of_lock(&rows) } else { places },
-            work: mark.map(Mark::title).unwrap_or_default(),
-            inner,
-            tree,
-            examples: all.longest.iter().filter(|(ns, _)| *ns > 0).map(example).collect(),
-            framework: self.frameworks.of(rows.iter().filter_map(|row| stack(row.root.culprit))),
-            fixes,
-        };
-        self.cost(&mut finding, &all);
-        if is_one_place {
-            // Of many processes, none has most of what each does once.
-            finding.phase = phase_of(rows[0]);
-        }
-        // What is built again and again is not known before.
-        let repeats = cause == Cause::KernelBuild && finding.phase == Phase::Recurring;
-        finding.fixes.retain(|fix| !repeats || *fix != EAGER_LOADING);
-        finding
-    }
-
-    /// The place of the workers that make a thread's batches.
-    fn loads_in_children(&self, cause: Cause, waiter: ThreadId) -> Option<&Place> {
-        let process = waiter.some().map(|thread| self.facts.trace.process_of_thread(thread));
-        let process = process.filter(|_| cause == Cause::DataLoading)?;
-        self.costs.loads_in_children(self.facts.trace, process)
-    }
-
-    /// The pauses that have at least half of a row's time.
-    fn pauses(&self, row: &Row) -> Option<Pauses> {
-        let most = row.between.iter().max_by_key(|pauses| pauses.ns)?;
-        let [after, before] = most.calls.map(|call| self.facts.trace.text(call));
-        let is_most = most.ns >= row.ns / 2 && !after.is_empty() && !before.is_empty();
-        is_most.then(|| Pauses {
-            count: most.count,
-            ns: most.ns,
-            after: after.to_owned(),
-            before: before.to_owned(),
-        })
-    }
-
-    fn party(&self, thread: ThreadId, threads: usize, call: &str, places: Vec<Place>) -> Party {
-        let trace = self.facts.trace;
-        let row = thread.some().map(|thread| trace.threads.row(thread)).unwrap_or_default();
-        let name = trace.text(row.name);
-        Party {
-            pid: row.process.some().map_or(0, |process| trace.processes.pid[process.index()]),
-            tid: row.tid,
-            thread: if name.is_empty() { row.tid.to_string() } else { name.to_owned() },
-            threads: threads as u64,
-            call: call.to_owned(),
-            detail: Detail::None,
-            places,
-        }
-    }
-
-    fn waiter(&self, thread: ThreadId, call: &str) -> Waiter {
-        let Party { pid, tid, thread, call, .. } = self.party(thread, 1, call, Vec::new());
-        Waiter { pid, tid, thread, call }
-    }
-
-    fn call(&self, culprit: Culprit) -> Option<&'a str> {
-        name(culprit).map(|name| self.facts.trace.text(name))
-    }
-
-    /// The chain of a row, root first; empty if nobody waited for another thread.
-    fn chain(&self, row: &Row) -> Vec<ChainLink> {
-        if !is_chained(row) {
-            return Vec::new();
-        }
-        let link = |link: &Link| {
-            let root = link.wait.unwrap_or(row.root);
-            let party = self.party(link.thread, 1, "", Vec::new());
-            ChainLink {
-                pid: party.pid,
-                tid: party.tid,
-                thread: party.thread,
-                cause: root.cause,
-                call: self.call(root.culprit).map(str::to_owned),
-                place: if link.wait.is_none() {
-                    self.place(root.culprit, &FxHashMap::default())
-                } else {
-                    None
-                },
-            }
-        };
-        row.chain.iter().map(link).collect()
     }
 }
 
@@ -364,7 +201,7 @@ pub(crate) fn first_in_any_case(facts: &Facts<'_>, costs: &Costs) -> Option<Caus
 
 /// The functions below a place that a finding names beside known work: the line that calls a native library, and none for a library that
 /// its own lines identify.
-fn inner_beside(mark: Option<Mark>, tree: &[TreeRow]) -> Vec<Place> {
+pub(super) fn inner_beside(mark: Option<Mark>, tree: &[TreeRow]) -> Vec<Place> {
     let mut inner = inner(tree);
     if let Some(mark) = mark.filter(|mark| !mark.title().is_empty()) {
         inner.retain(|place| place.line > 0 && mark.is_native());
@@ -379,7 +216,7 @@ pub(super) fn sleeps(cause: Cause) -> Option<bool> {
 }
 
 /// The stack of the calls, if the culprit is calls of one.
-fn stack(culprit: Culprit) -> Option<StackId> {
+pub(super) fn stack(culprit: Culprit) -> Option<StackId> {
     match culprit {
         Culprit::Call(_, _, stack) => Some(stack),
         Culprit::Part(_)
@@ -413,7 +250,7 @@ const BRIEF: u64 = 30_000;
 const MANY: u64 = 1_000;
 
 /// Whether host code runs in many brief pauses: it is what a program does from one launch to the next.
-fn is_brief(cause: Cause, count: u64, ns: Ns) -> bool {
+pub(super) fn is_brief(cause: Cause, count: u64, ns: Ns) -> bool {
     cause == Cause::HostCode && count >= MANY && u64::try_from(ns).is_ok_and(|ns| ns / count <= BRIEF)
 }
 
@@ -422,12 +259,12 @@ pub(super) fn is_chained(row: &Row) -> bool {
     row.chain.len() > 1 && row.chained > row.ns / 2
 }
 
-fn example((ns, start): &(Ns, Ns)) -> Example {
+pub(super) fn example((ns, start): &(Ns, Ns)) -> Example {
     Example { start_ns: *start, duration_ns: *ns }
 }
 
 /// Evidence of a root. Samples show a wait that was not recorded; ranks that are not in the trace show in the times of kernels alone.
-fn evidence(facts: &Facts<'_>, root: &Root) -> Evidence {
+pub(super) fn evidence(facts: &Facts<'_>, root: &Root) -> Evidence {
     let waits = root.cause == Cause::CollectiveWait;
     if waits && matches!(root.culprit, Culprit::Call(..)) {
         Evidence::Timing
@@ -439,7 +276,7 @@ fn evidence(facts: &Facts<'_>, root: &Root) -> Evidence {
 }
 
 /// Confidence that a root is right by its evidence.
-fn confidence(evidence: Evidence) -> Confidence {
+pub(super) fn confidence(evidence: Evidence) -> Confidence {
     match evidence {
         Evidence::Lock | Evidence::Record => Confidence::Certain,
         Evidence::Sample | Evidence::Timing => Confidence::Likely,
@@ -447,7 +284,7 @@ fn confidence(evidence: Evidence) -> Confidence {
 }
 
 /// Whether rows have one place, in whatever processes.
-fn is_one_place(rows: &[&Row]) -> bool {
+pub(super) fn is_one_place(rows: &[&Row]) -> bool {
     let spot = |row: &Row| match row.root.culprit {
         Culprit::Spot(_, spot) => Some(spot),
         _ => None,
@@ -456,39 +293,10 @@ fn is_one_place(rows: &[&Row]) -> bool {
 }
 
 /// All rows as one, with the root of the first.
-fn united(rows: &[&Row]) -> Row {
+pub(super) fn united(rows: &[&Row]) -> Row {
     let mut all = rows[0].clone();
     rows[1..].iter().for_each(|row| all.absorb((*row).clone()));
     all
-}
-
-/// Threads that are waited for at the root of a finding.
-struct Chained {
-    /// Whether waits lead to the root, or a lock's holder is it.
-    is_held: bool,
-    /// The thread that does what others wait for, if they wait.
-    holder: Option<ThreadId>,
-    /// How many threads hold.
-    holders: usize,
-}
-
-impl Chained {
-    /// Roots of rows, the one of most time first, which `all` unites. Rows of several places may have several chains: then none is
-    /// shown, and of a lock's holders the one of most time.
-    fn of(rows: &[&Row], all: &mut Row, is_one_place: bool) -> Chained {
-        let root = |row: &Row| row.chain.first().map(|link| link.thread);
-        let is_of_lock = matches!(all.root.cause, Cause::Gil | Cause::Lock) && is_chained(all);
-        let held = rows.iter().filter(|row| is_chained(row));
-        let mut holders: Vec<ThreadId> = held.filter_map(|row| root(row)).collect();
-        holders.sort_unstable();
-        holders.dedup();
-        if !is_one_place && !rows.iter().all(|row| root(row) == root(rows[0])) {
-            all.chained = 0;
-        }
-        let is_held = is_of_lock || is_chained(all);
-        let holder = root(rows[0]).or(root(all)).filter(|_| is_held);
-        Chained { is_held, holder, holders: holders.len() }
-    }
 }
 
 /// Whether a root outside slow calls is a finding: nobody can act on the program's start, on what is not recorded, or on what an idle GPU

@@ -8,6 +8,7 @@ pub(crate) mod fold;
 mod handles;
 pub(crate) mod links;
 pub(crate) mod ranks;
+mod root_finding;
 mod root_places;
 pub(crate) mod scope;
 

@@ -35,19 +35,15 @@ pub fn run(arguments: &Whatif, color: Color) -> Result<ExitCode, Failure> {
     let recovered = replay::recover_on(&trace, model.as_ref()).map_err(refused)?;
     let (replayed, bare) = Bare::beside_replay(&trace, &recovered).map_err(refused)?;
     // Where a replay differs is in JSON alone, and takes as long to find as a prediction.
-    let mut fit = match arguments.format {
-        Form::Json => Fit::of(&trace, &recovered, &replayed),
-        Form::Text | Form::Markdown | Form::Html => Fit::brief(&trace, &recovered, &replayed),
-    };
+    let fit_of = if arguments.format == Form::Json { Fit::of } else { Fit::brief };
+    let mut fit = fit_of(&trace, &recovered, &replayed);
     if !ranges.is_empty() {
         fit = fit.within(&ranges, &trace, &recovered, &replayed);
     }
     check(&fit, arguments)?;
     let bar = Mutex::new(Bar::new("predicting"));
     let progress = |id: &str| {
-        if let Ok(mut bar) = bar.lock() {
-            bar.update(id, 0, None);
-        }
+        _ = bar.lock().map(|mut bar| bar.update(id, 0, None));
     };
     let is_search = names.is_empty() && arguments.faster.is_empty() && arguments.remove.is_empty();
     let Found { removed, mended } = find(&trace, arguments, &names, is_search)?;

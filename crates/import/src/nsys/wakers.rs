@@ -13,11 +13,11 @@ pub(super) fn name(trace: &mut Trace) -> u64 {
     if trace.waits.is_empty() {
         return 0;
     }
-    let known = Known { occupied: occupied(trace), posts: posts(trace) };
+    let wakers = Wakers { occupied: occupied(trace), posts: posts(trace) };
     let mut named = 0;
     for at in 0..trace.waits.len() {
         if trace.waits.releaser[at].is_none() {
-            let releaser = known.releaser(trace, at);
+            let releaser = wakers.releaser(trace, at);
             trace.waits.releaser[at] = releaser;
             named += u64::from(releaser.is_some());
         }
@@ -25,15 +25,15 @@ pub(super) fn name(trace: &mut Trace) -> u64 {
     named
 }
 
-/// Knowledge of all threads.
-struct Known {
+/// Times of all threads by which a waiter's waker is found.
+struct Wakers {
     /// The waits and calls of each thread, and the times for which it was blocked.
     occupied: Vec<Times>,
     /// The calls by which threads of each process end other threads' waits: when they begin, in order.
     posts: FxHashMap<ProcessId, Vec<(Ns, ThreadId)>>,
 }
 
-impl Known {
+impl Wakers {
     /// The thread that called what ends a wait as a thread's wait ended, else the only other one of its process that was awake.
     fn releaser(&self, trace: &Trace, at: usize) -> ThreadId {
         let waits = &trace.waits;

@@ -127,11 +127,10 @@ impl<'a> Costs<'a> {
         }
         let for_queues = |(call, lost): (&CallId, &Lost)| Some((*call, lost.for_queue()?));
         let behind_queues = Arc::new(lost.iter().filter_map(for_queues).collect());
-        let exclusive = FxHashSet::default();
         let mut costs = Costs {
             index,
             of,
-            exclusive,
+            exclusive: FxHashSet::default(),
             behind_queues,
             handover: None,
             mutex_handover: 0,

@@ -3,7 +3,7 @@
 use super::costs::{Base, Costs, at_most};
 use super::functions::Function;
 use super::memory::{Blocks, Buffer};
-use super::plan::{Effect, Step as Planned};
+use super::plan::{Effect, KernelPlan, Step as Planned};
 use super::record::Recorder;
 use super::rounds::Rounds;
 use super::state::{Script, ThreadScript};
@@ -259,15 +259,9 @@ impl Compiler<'_> {
                 self.steps.extend([Planned::Hold(at_most(ns)), Planned::Pause(at_most(ns))]);
             }
             Call::Meet { barrier } => self.steps.push(Planned::Meet { barrier: barrier.0 }),
-            Call::LoadModule => {
-                let plans = costs.module();
-                plans.into_iter().for_each(|plan| self.plan(plan));
-            }
+            Call::LoadModule => costs.module().into_iter().for_each(|plan| self.plan(plan)),
             Call::Launch { ref kernel, grid, block, stream } => {
-                let kernel = costs.kernel(kernel, grid, block);
-                let plan = costs.launch(stream, self.script.kernels.len() as u32);
-                self.script.kernels.push(kernel);
-                self.plan(plan);
+                self.launch(costs.kernel(kernel, grid, block), stream);
             }
             Call::CopyRows { from, to, width, height, depth, stream, .. } => {
                 let bytes = width.saturating_mul(height).saturating_mul(depth.unwrap_or(1));
@@ -293,11 +287,14 @@ impl Compiler<'_> {
             | Call::CreateStream { .. }
             | Call::DestroyStream { .. }
             | Call::CreateEvent { .. }
-            | Call::DestroyEvent { .. } => {
-                let plan = costs.other(call);
-                self.plan(plan);
-            }
+            | Call::DestroyEvent { .. } => self.plan(costs.other(call)),
         }
+    }
+
+    fn launch(&mut self, kernel: KernelPlan, stream: workload::StreamId) {
+        let plan = self.costs.launch(stream, self.script.kernels.len() as u32);
+        self.script.kernels.push(kernel);
+        self.plan(plan);
     }
 
     /// A copy of so many bytes from one buffer to another one: as the memory is when it runs, page-locked or not.
