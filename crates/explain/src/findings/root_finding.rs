@@ -28,9 +28,7 @@ impl<'a> Roots<'a> {
         let Statement { because, why, fixes } = About::of(cause).of_account(evidence);
         let is_one_place = is_one_place(&rows);
         let chained = Chained::of(&rows, &mut all, is_one_place);
-        let mut waiters = all.waiters.clone();
-        waiters.sort_by_key(|(thread, ns)| (std::cmp::Reverse(*ns), *thread));
-        let span: Ns = waiters.iter().map(|(thread, _)| self.facts.chosen_span(*thread)).sum();
+        let (waiters, span) = self.waiters(&all);
         let Sampled { mut places, tree, mark } = self.places(&rows, parts);
         let pieces = self.pieces(cause);
         let call = self.called(&rows).or(pieces).unwrap_or_default();
@@ -39,8 +37,7 @@ impl<'a> Roots<'a> {
         }
         let waiter = waiters.first().map_or(ThreadId::NONE, |(thread, _)| *thread);
         let called = if chained.is_held { "" } else { call };
-        let is_between = rows.iter().all(|row| matches!(row.root.culprit, Culprit::Between(_)))
-            || is_brief(cause, all.count, all.ns);
+        let is_between = is_between(&rows) || is_brief(cause, all.count, all.ns);
         let in_pieces = pieces == Some(call);
         let about = Fitting { cause, call, place: places.first(), mark, is_between, in_pieces };
         let inner = self.inner((cause, waiter), &all, &places, (mark, &tree));
@@ -93,6 +90,14 @@ impl<'a> Roots<'a> {
         finding
     }
 
+    /// The threads that waited, the one that waited most first, with the time that they were there together.
+    fn waiters(&self, all: &Row) -> (Vec<(ThreadId, Ns)>, Ns) {
+        let mut waiters = all.waiters.clone();
+        waiters.sort_by_key(|(thread, ns)| (std::cmp::Reverse(*ns), *thread));
+        let span = waiters.iter().map(|(thread, _)| self.facts.chosen_span(*thread)).sum();
+        (waiters, span)
+    }
+
     /// The first call that is to blame.
     fn called(&self, rows: &[&Row]) -> Option<&'a str> {
         rows.iter().find_map(|row| self.call(row.root.culprit))
@@ -117,7 +122,7 @@ impl<'a> Roots<'a> {
         rows.iter().filter(is_other).map(|row| row.count).sum()
     }
 
-    /// What does the work below the place.
+    /// Places of the work below the place of a finding.
     fn inner(
         &self,
         (cause, waiter): (Cause, ThreadId),
@@ -230,4 +235,9 @@ impl Chained {
         let holder = root(rows[0]).or(root(all)).filter(|_| is_held);
         Chained { is_held, holder, holders: holders.len() }
     }
+}
+
+/// Whether all of the time lies between calls.
+fn is_between(rows: &[&Row]) -> bool {
+    rows.iter().all(|row| matches!(row.root.culprit, Culprit::Between(_)))
 }
