@@ -50,7 +50,7 @@ pub fn print(text: &str) -> Result<(), Failure> {
 /// Whether standard output is a file or a pipe.
 ///
 /// # Errors
-/// That a terminal does not.
+/// Standard output is a terminal.
 pub fn page_has_a_reader() -> Result<(), Failure> {
     if stdout().is_terminal() {
         let message = "a terminal cannot show a page (--format html): name a file with -o";

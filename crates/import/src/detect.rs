@@ -28,7 +28,7 @@ pub(crate) enum Format {
 /// The format of an input that begins with `head`.
 ///
 /// # Errors
-/// What else the input is, and what to do about it.
+/// The problem says what else the input is, and what to do about it.
 pub(crate) fn format(head: &[u8]) -> Result<Format, Problem> {
     match head {
         [] => Err(Problem::Empty),
@@ -41,7 +41,7 @@ pub(crate) fn format(head: &[u8]) -> Result<Format, Problem> {
 /// The importer that fits an input best; one that only may fit gets no input that is certainly not a trace.
 ///
 /// # Errors
-/// What else the input is; `refusal` if nothing fits.
+/// The problem says what else the input is; `refusal` if nothing fits.
 pub(crate) fn importer(seen: &Seen<'_>, refusal: impl Fn() -> Problem) -> Result<&'static Importer, Problem> {
     let fitting = |wanted: Fit| IMPORTERS.iter().copied().find(|importer| (importer.sniff)(seen) == wanted);
     if let Some(importer) = fitting(Fit::Yes) {

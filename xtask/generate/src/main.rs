@@ -12,7 +12,7 @@ use std::process::ExitCode;
 
 /// Writes a made-up trace with a known number of stalls in it.
 #[derive(Parser)]
-#[command(name = "cargo xtask generate")]
+#[command(name = "cargo xtask generate", bin_name = "cargo xtask generate")]
 enum Format {
     /// A trace as PyTorch 2.11's profiler writes it.
     Kineto {

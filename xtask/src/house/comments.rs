@@ -22,7 +22,7 @@ fn of_file(text: &str) -> impl Iterator<Item = (usize, &str)> {
     let before = std::iter::once("").chain(text.lines().map(str::trim));
     lines.zip(before).enumerate().filter_map(|(at, (line, before))| {
         let comment = doc(line)?;
-        let begins = doc(before).is_none_or(str::is_empty);
+        let begins = doc(before).is_none_or(|before| before.is_empty() || before.starts_with('#'));
         (begins && is_headless(comment)).then_some((at + 1, line))
     })
 }
@@ -45,8 +45,8 @@ mod tests {
 
     #[test]
     fn a_comment_begins_with_a_noun_or_a_verb() {
-        let file = "/// What it is.\nfn a() {}\n\n/// Calls of a thread.\n/// What else.\n///\n/// Who waits.\n//// What\n// What\n";
-        assert_eq!(of_file(file).map(|(line, _)| line).collect::<Vec<_>>(), [1, 7]);
+        let file = "/// What it is.\nfn a() {}\n\n/// Calls of a thread.\n/// What else.\n///\n/// Who waits.\n/// # Errors\n/// What failed.\n//// What\n// What\n";
+        assert_eq!(of_file(file).map(|(line, _)| line).collect::<Vec<_>>(), [1, 7, 9]);
         assert!(is_headless("As [`Groups::add`], for waits.") && is_headless("Those: two."));
         assert!(is_headless("Whatever it is."));
         assert!(!is_headless("As long as") && !is_headless("Whole rows") && !is_headless("Whatsoever"));

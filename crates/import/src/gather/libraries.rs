@@ -12,8 +12,9 @@ struct Library {
     package: &'static str,
 }
 
-const KNOWN: [Library; 11] = [
+const KNOWN: [Library; 12] = [
     Library { file: "libcuda.so", name: "NVIDIA driver", package: "" },
+    Library { file: "libnvidia-ml.so", name: "NVML", package: "" },
     Library { file: "libcudart.so", name: "CUDA runtime", package: "nvidia_cuda_runtime" },
     Library { file: "libcublas.so", name: "cuBLAS", package: "nvidia_cublas" },
     Library { file: "libcudnn.so", name: "cuDNN", package: "nvidia_cudnn" },
@@ -95,6 +96,8 @@ mod tests {
             "/opt/other/libcublas.so.13",
             "/lib/libcuda.so.1",
             "/lib/libcuda.so.580.95.05",
+            "/lib/libnvidia-ml.so.1",
+            "/lib/libnvidia-ml.so.580.95.05",
             "libcudart.so.13.0.96",
             "/x/libcudnn.so.9",
             "/x/libcublasLt.so.13.1.0.3",
@@ -107,7 +110,7 @@ mod tests {
         }
         let versions: Vec<_> =
             meta.libraries.iter().map(|(name, version)| format!("{name} {version}")).collect();
-        assert_eq!(versions, ["NVIDIA driver 580.95.05", "cuBLAS 13.1.0.3", "cuDNN 9"]);
+        assert_eq!(versions, ["NVIDIA driver 580.95.05", "NVML 580.95.05", "cuBLAS 13.1.0.3", "cuDNN 9"]);
         assert_eq!(meta.runtime, "13.0.96");
         assert!(is_known("/x/libcublas.so") && !is_known("/x/libcublasLt.so.13") && !is_known(""));
     }

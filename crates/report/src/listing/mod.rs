@@ -17,7 +17,7 @@ use trace::{Selection, Trace};
 /// Lists the selected host calls.
 ///
 /// # Errors
-/// What `to` says, a closed pipe included.
+/// Errors of `to`, a closed pipe included.
 pub fn calls(
     trace: &Trace,
     selection: &Selection,
@@ -33,7 +33,7 @@ pub fn calls(
 /// Lists the selected GPU operations.
 ///
 /// # Errors
-/// What `to` says, a closed pipe included.
+/// Errors of `to`, a closed pipe included.
 pub fn ops(
     trace: &Trace,
     selection: &Selection,

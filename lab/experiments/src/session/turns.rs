@@ -151,7 +151,7 @@ impl<'a, 'e> Runs<'a, 'e> {
     /// Runs all that is left of the variants: warm-ups, rounds in turn, then calls' times and traces, which would disturb rounds.
     ///
     /// # Errors
-    /// What ended it early. What was measured before is in `turns`.
+    /// The reason that ended it early; results measured before are in `turns`.
     pub fn all(&mut self, turns: &mut [Turn<'_>], times: Times) -> Result<(), Failure> {
         self.total = turns.iter().map(|turn| turn.left.runs(times)).sum();
         for _ in 0..times.warm_ups {
