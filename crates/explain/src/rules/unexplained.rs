@@ -18,15 +18,13 @@ pub(super) static ABOUT: About = About {
 };
 
 fn state(grounds: &Grounds<'_>) -> Statement {
+    // Short enough for a line of the first screen.
     let next = match grounds.facts.trace.meta.locks_watched {
-        true => "the same call in a C program, and timed without the recorder, shows whose time it is",
-        false => {
-            "`holdup record` would show locks within the driver; the same call in a C program, timed without a profiler, shows whose \
-             time it is"
-        }
+        true => "time the call without recording, or in a C program",
+        false => "try `holdup record`, or time the call in a C program",
     };
     Statement {
-        because: sentence!["no record and no overlap in time explains it; ", next],
+        because: sentence!["nothing recorded explains it; ", next],
         why: "no rule fits what the trace shows",
         fixes: Vec::new(),
     }
