@@ -20,6 +20,7 @@ pub(crate) fn gpu(busy_ns: Ns, idle: Vec<AccountPart>) -> GpuAccount {
         small_kernels: None,
         busy_over_time: Vec::new(),
         exposed_communication_ns: 0,
+        main_communication: None,
         collective_wait_ns: Some(0),
         idle,
         held_back: Vec::new(),

@@ -206,6 +206,7 @@ mod tests {
             small_kernels: None,
             busy_over_time: Vec::new(),
             exposed_communication_ns: 0,
+            main_communication: None,
             collective_wait_ns: Some(0),
             idle,
             held_back: Vec::new(),

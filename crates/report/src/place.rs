@@ -1,7 +1,7 @@
 //! A source place in a sentence: `serve.py:17`, and the functions below it.
 
 use crate::escape::visible;
-use crate::layout::elide;
+use crate::layout::{elide, width};
 use crate::short::{Level, at, fit};
 use explain::{AccountPart, Cause, Finding, Place};
 
@@ -27,20 +27,41 @@ pub(crate) fn called(call: &str) -> String {
 }
 
 fn within(place: &Place, columns: usize) -> String {
-    let text = match (place.file.rsplit('/').next().unwrap_or(""), place.line) {
+    let file = place.file.rsplit('/').next().unwrap_or("");
+    // A compiler of a running program has no file, and a profiler none for what it wrote to memory.
+    let is_made = file.starts_with('[') || file.starts_with("perf-") && file.ends_with(".map");
+    let text = match (if is_made { "" } else { file }, place.line) {
+        ("", 0) if is_made => function(&place.function, columns),
         ("", _) if place.function.len() > PLACE => {
             place.function.rsplit(")#").next().unwrap_or_default().to_owned()
         }
         ("", _) => place.function.clone(),
         // A function says more than its library.
-        (file, 0) if place.function.chars().count() + file.len() < columns => {
-            format!("{} {file}", place.function)
+        (file, 0) if !place.function.is_empty() => {
+            let function = function(&place.function, columns);
+            if function.chars().count() + file.len() < columns {
+                format!("{function} {file}")
+            } else {
+                function
+            }
         }
-        (_, 0) if !place.function.is_empty() => place.function.clone(),
         (file, 0) => file.to_owned(),
         (file, line) => format!("{file}:{line}"),
     };
     visible(&elide(&text, columns)).into_owned()
+}
+
+/// The name of a function in so many columns, as far as that goes; the last of its namespaces or its class stays.
+fn function(name: &str, columns: usize) -> String {
+    let levels = [Level::Whole, Level::NoParameters, Level::Template].map(|level| at(name, level));
+    if let Some(text) = levels.iter().find(|text| width(text) <= columns) {
+        return text.to_string();
+    }
+    let mut last = levels[2].rsplitn(3, "::");
+    match (last.next(), last.next()) {
+        (Some(name), Some(class)) => format!("{class}::{name}"),
+        _ => levels[2].to_string(),
+    }
 }
 
 /// Longest name of a function below a place, columns.

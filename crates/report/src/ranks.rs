@@ -100,7 +100,7 @@ fn communication(gpu: &GpuAccount, accounts: &Accounts) -> Option<String> {
     let unknown = match gpu.collective_wait_ns {
         Some(_) => "",
         None if gpu.idle.iter().any(|part| part.cause == Cause::CollectiveWait) => {
-            " One rank shows the waiting for others only as far as it varies."
+            " One rank shows the waiting for others only in part."
         }
         None if accounts.gpus.len() == 1 => " Waiting for other ranks is not visible from one rank.",
         None => {
@@ -220,6 +220,7 @@ mod tests {
             small_kernels: None,
             busy_over_time: Vec::new(),
             exposed_communication_ns: ns,
+            main_communication: None,
             collective_wait_ns: wait,
             idle: Vec::new(),
             held_back: Vec::new(),

@@ -20,12 +20,15 @@ pub(crate) enum Level {
 
 const LEVELS: [Level; 4] = [Level::Whole, Level::NoParameters, Level::Template, Level::Base];
 
-/// The name at that level; a name that is none of C++ stays whole.
+/// The name at that level; a name that is none of C++ stays whole, but for a method of Java's.
 pub(crate) fn at(name: &str, level: Level) -> Cow<'_, str> {
+    if let Some(method) = of_java(name) {
+        return Cow::Owned(method);
+    }
     if level == Level::Whole || name.starts_with(['(', '[', '<']) {
         return Cow::Borrowed(name);
     }
-    let name = match without_parameters(name) {
+    let name = match without_parameters(without_lambda(name)) {
         // Only templates have the type that they return before their name.
         function if function.len() < name.len() && function.contains('<') => without_return(function),
         function => function,
@@ -122,6 +125,18 @@ fn after(text: &str, chars: usize) -> &str {
     text.char_indices().nth(chars).map_or("", |(at, _)| &text[at..])
 }
 
+/// `Batch.read` for `Lorg/example/Batch;::read`, as HotSpot names methods for profilers.
+fn of_java(name: &str) -> Option<String> {
+    let (class, method) = name.strip_prefix('L')?.split_once(";::")?;
+    Some(format!("{}.{method}", class.rsplit('/').next().unwrap_or(class)))
+}
+
+/// The name of the function in which a lambda is, for that of the lambda.
+fn without_lambda(name: &str) -> &str {
+    let is_outside = |at: &usize| name[..*at].matches('<').count() == name[..*at].matches('>').count();
+    name.find("::{lambda(").filter(is_outside).map_or(name, |at| &name[..at])
+}
+
 /// The name up to its parameters: the last parenthesis outside of template arguments.
 fn without_parameters(name: &str) -> &str {
     let trimmed = name.trim_end_matches(" const");
@@ -195,6 +210,8 @@ mod tests {
         assert_eq!(at(ADD, Level::Base), "vectorized_elementwise_kernel<…>");
         for (name, short) in [
             ("saxpy(int, float*)", "saxpy"),
+            ("Lorg/example/Batch;::read", "Batch.read"),
+            ("a::Pool::run(std::vector<int> const&)::{lambda(void*)#3}", "run"),
             ("(anonymous namespace)::f(int)", "(anonymous namespace)::f(int)"),
             ("[copy device to pinned memory]", "[copy device to pinned memory]"),
             ("ns::f<int (*)(int)>(int (*)(int))", "f<…>"),

@@ -7,6 +7,7 @@ mod margins;
 mod named;
 mod one_line;
 mod threshold;
+mod work;
 
 pub(crate) use costs::knows_costs;
 pub(crate) use margins::longest as longest_of_start_up;
@@ -55,7 +56,7 @@ fn in_columns(explanation: &Explanation, columns: usize) -> Vec<VerdictLine> {
     };
     let mut lines: Vec<VerdictLine> = costs.iter().enumerate().map(cost).collect();
     lines.push(VerdictLine { text: sentence(explanation, costs.is_empty()), finding: None });
-    let is_named = |lost: &Finding| costs.iter().any(|cost| cost.finding() == lost.id);
+    let is_named = |lost: &Finding| costs.iter().any(|cost| cost.has(lost));
     match lost_by_a_thread(explanation) {
         Some(lost) if !is_named(lost) => {
             let text = costs::of_thread(lost, explanation, columns);
@@ -222,7 +223,7 @@ fn work(gpus: &[&GpuAccount], is_free: bool) -> String {
     let what = match () {
         () if copies > busy - copies => "copies are",
         () if communication > busy - communication => "communication is",
-        () if copies as f64 >= busy as f64 * costs::COPYING => "kernels and copies are",
+        () if copies as f64 >= busy as f64 * work::COPYING => "kernels and copies are",
         () => "kernels are",
     };
     match is_free {

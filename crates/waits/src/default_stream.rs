@@ -1,6 +1,7 @@
 //! Legacy default streams, and the streams that synchronize with them.
 
-use trace::{Ns, StreamId, Trace};
+use crate::class::communicates;
+use trace::{Ns, RangeKind, StreamId, Trace};
 
 /// The number that CUPTI gives the legacy default stream of a process's first context.
 const DEFAULT_STREAM: i64 = 7;
@@ -10,9 +11,10 @@ pub fn is_default(trace: &Trace, stream: StreamId) -> bool {
     stream.some().is_some_and(|stream| trace.streams.number[stream.index()] == DEFAULT_STREAM)
 }
 
-/// Whether each stream ran beside its context's default stream; of operations, by start, with their streams and times.
+/// Whether it is known of each stream that neither waits for the other, it and its context's default stream: they ran at once, or PyTorch
+/// made the stream. `ops` are operations, by start, with their streams and times.
 pub fn beside_default(trace: &Trace, ops: impl Iterator<Item = (StreamId, Ns, Ns)>) -> Vec<bool> {
-    let mut beside = vec![false; trace.streams.len()];
+    let mut beside = of_pool(trace);
     // When the last operation ends: of each context's default stream, and of its other streams.
     let mut default_end = vec![Ns::MIN; trace.contexts.len()];
     let mut end = vec![Ns::MIN; trace.streams.len()];
@@ -39,4 +41,32 @@ pub fn beside_default(trace: &Trace, ops: impl Iterator<Item = (StreamId, Ns, Ns
         }
     }
     beside
+}
+
+/// Whether each stream is likely of PyTorch's pool, whose streams are non-blocking (`getStreamFromPool`, c10/cuda/CUDAStream.h): what runs
+/// in it is an operator's, or a collective, whose streams PyTorch takes from there.
+fn of_pool(trace: &Trace) -> Vec<bool> {
+    let mut pool = vec![false; trace.streams.len()];
+    if trace.meta.source != "kineto" {
+        return pool;
+    }
+    let is_operator = |name: &str| name.starts_with("aten::") || name.starts_with("record_param_comms");
+    let operators: Vec<bool> = trace
+        .ranges
+        .ids()
+        .map(|row| {
+            trace.ranges.kind[row.index()] == RangeKind::Operator
+                && is_operator(trace.text(trace.ranges.name[row.index()]))
+        })
+        .collect();
+    for op in trace.ops.ids() {
+        let Some(stream) = trace.ops.stream[op.index()].some() else { continue };
+        if pool[stream.index()] || is_default(trace, stream) {
+            continue;
+        }
+        let range = trace.ops.call[op.index()].some().and_then(|call| trace.calls.range[call.index()].some());
+        pool[stream.index()] = range.is_some_and(|range| operators[range.index()])
+            || communicates(trace.text(trace.ops.name[op.index()]));
+    }
+    pool
 }

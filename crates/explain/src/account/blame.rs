@@ -2,6 +2,7 @@
 //! the thread that delayed that one. The root of the chain is charged, once.
 
 use super::activity::Activity;
+use super::contended::ContendedLocks;
 use super::gaps::Gap;
 use super::lateness::Lateness;
 use super::outside::{Outside, Pause, is_demand};
@@ -27,6 +28,7 @@ pub(super) struct Blame<'a> {
     pub outside: &'a Outside,
     pub sites: &'a Sites,
     pub lateness: &'a Lateness,
+    pub contended: &'a ContendedLocks,
 }
 
 impl Blame<'_> {
@@ -159,8 +161,19 @@ impl Blame<'_> {
     pub fn thread(&self, charges: &mut Charges, path: &Path<'_>, (from, to): (Ns, Ns)) {
         self.activity.walk(path.thread, from, to, |segment| match segment.doing {
             Doing::Lost(_) | Doing::Waiting(_) => self.waiting(charges, path, segment),
-            Doing::Working(_) | Doing::Outside(_) => self.alone(charges, path, &segment),
+            Doing::Working(_) => self.alone(charges, path, &segment),
+            Doing::Outside(_) => self.outside(charges, path, &segment, self.contended(path, &segment)),
         });
+    }
+
+    /// The root of a thread's own work while a GPU is idle, if others wait for a lock that it holds: without that they would ask for work.
+    fn contended(&self, path: &Path<'_>, segment: &Segment) -> Option<Root> {
+        let before = self.activity.call_before(path.thread, segment.start).some();
+        let since = before.map_or(Ns::MIN, |call| self.facts.end(call));
+        let wait = self.contended.held_in(path.thread, segment, since).filter(|_| path.of_idle)?;
+        let waits = &self.facts.trace.waits;
+        let stack = waits.releaser_stack[wait.index()].some().or(waits.holder_stack[wait.index()].some());
+        Some(self.wait(path, wait, stack.unwrap_or(StackId::NONE)))
     }
 
     /// Divides a segment of the last thread of a path among the causes of what it did itself: a wait is due to the wait.
@@ -276,6 +289,7 @@ impl Blame<'_> {
     fn wait(&self, path: &Path<'_>, wait: WaitId, stack: StackId) -> Root {
         let (trace, at) = (self.facts.trace, wait.index());
         let is_known = trace.waits.holder[at].is_some() || trace.waits.releaser[at].is_some();
+        let is_known = is_known && !self.collects(wait);
         let stack = if is_known { stack } else { trace.waits.stack[at] };
         let spot = stack.some().and_then(|stack| self.sites.of_stack(stack));
         let lock = Culprit::Lock(trace.process_of_thread(path.thread), trace.waits.lock[at], spot);
@@ -305,6 +319,14 @@ impl Blame<'_> {
         }
     }
 
+    /// Whether a thread waits until garbage is collected: which thread wakes it says nothing more.
+    fn collects(&self, wait: WaitId) -> bool {
+        let spot =
+            self.facts.trace.waits.stack[wait.index()].some().and_then(|stack| self.sites.of_stack(stack));
+        let mark = spot.and_then(|spot| self.sites.mark(spot));
+        mark.is_some_and(|mark| mark.cause() == Cause::GarbageCollection)
+    }
+
     /// The threads that a wait was for, in order.
     fn holders(&self, segment: &Segment) -> [Held; 2] {
         let thread = |holder: Holder| match holder {
@@ -319,7 +341,7 @@ impl Blame<'_> {
                 let by = if proven { thread(part.holder) } else { ThreadId::NONE };
                 [Held { by, until: segment.end, stack: StackId::NONE }; 2]
             }
-            Doing::Waiting(wait) => {
+            Doing::Waiting(wait) if !self.collects(wait) => {
                 let wait = self.facts.trace.waits.row(wait);
                 let free = wait.end.saturating_sub(wait.handoff).max(wait.start);
                 let first = Held { by: wait.holder, until: free, stack: wait.holder_stack };
@@ -333,7 +355,7 @@ impl Blame<'_> {
                     None => [last; 2],
                 }
             }
-            Doing::Working(_) | Doing::Outside(_) => {
+            Doing::Waiting(_) | Doing::Working(_) | Doing::Outside(_) => {
                 [Held { by: ThreadId::NONE, until: segment.end, stack: StackId::NONE }; 2]
             }
         }
@@ -401,6 +423,10 @@ impl Blame<'_> {
         if pause.is_some_and(|pause| pause.start < segment.start || segment.end < pause.end) {
             let parts = [(slept, shares.blocked), (worked, shares.running)];
             parts.into_iter().for_each(|(row, ns)| row.into_iter().for_each(|row| charges.is_part(row, ns)));
+        }
+        if let Some(row) = slept {
+            let calls = self.sites.slept(site, path.thread, times);
+            calls.for_each(|(spot, weight)| charges.see(row, spot, weight));
         }
         for seen in self.sites.samples(path.thread, segment.start, segment.end) {
             let row = if seen.asleep { slept.or(worked) } else { worked.or(slept) };

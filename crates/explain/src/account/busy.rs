@@ -7,7 +7,8 @@ use crate::facts::places::{PLACED, Places};
 use crate::facts::stretch::Stretch;
 use serde::Serialize;
 use std::collections::BTreeMap;
-use trace::{CallId, Ns, OpKind, Sym, Trace};
+use trace::{CallId, Ns, OpId, OpKind, Sym, Times, Trace};
+use waits::Communicating;
 
 /// A GPU's busy time by what it did; together they are all of it.
 #[derive(Clone, Copy, Default, PartialEq, Eq, Debug, Serialize)]
@@ -65,23 +66,56 @@ impl MainCopies {
         if busy.copies_ns <= (busy.kernels_ns + busy.both_ns) / MUCH {
             return None;
         }
-        let (trace, ops) = (facts.trace, &facts.trace.ops);
+        let ops = &facts.trace.ops;
         let copies = timeline.ops().iter().filter(|op| ops.kind[op.index()] == OpKind::Copy);
-        let copies = copies.filter_map(|op| {
-            let call = facts.outermost(ops.call[op.index()]).some()?;
-            Some((call, ops.end[op.index()] - ops.start[op.index()]))
-        });
-        let mut by_name = BTreeMap::<Sym, (Ns, Vec<(CallId, Ns)>)>::new();
-        for (call, ns) in copies {
-            let (all, calls) = by_name.entry(trace.calls.name[call.index()]).or_default();
-            *all += ns;
-            calls.extend((calls.len() < PLACED).then_some((call, ns)));
-        }
-        let (name, (_, calls)) = by_name.into_iter().max_by_key(|(_, (ns, _))| *ns)?;
-        let places = Places::new(trace, calls.iter().map(|(call, _)| Stretch::Call(*call)).collect());
-        let place = places.most(calls).cloned();
-        Some(MainCopies { call: trace.text(name).to_owned(), place })
+        let (call, place) =
+            mainly(facts, copies.map(|op| (*op, ops.end[op.index()] - ops.start[op.index()])))?;
+        Some(MainCopies { call, place })
     }
+}
+
+/// Operations of a GPU that exchange data with other GPUs while it does nothing else.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize)]
+pub struct MainCommunication {
+    /// The call that issues most of them, by the time for which nothing else runs.
+    pub call: String,
+    /// Where most of these calls are, by that time; `null` if unknown.
+    #[serde(rename = "where")]
+    pub place: Option<Place>,
+}
+
+impl MainCommunication {
+    /// The operations of a GPU that run while it does not compute; `None` if it never communicates.
+    pub(super) fn of(
+        facts: &Facts<'_>,
+        timeline: &Timeline<'_>,
+        computing: Option<&Times>,
+    ) -> Option<MainCommunication> {
+        let computing = computing?;
+        let mut communicating = Communicating::new(facts.trace);
+        let alone =
+            timeline.work().filter(|work| communicating.has(work.op)).map(|Work { op, start, end }| {
+                let (start, end) = (start.max(timeline.span.0), end.min(timeline.span.1).max(start));
+                (op, end - start - computing.part(start, end))
+            });
+        let (call, place) = mainly(facts, alone)?;
+        Some(MainCommunication { call, place })
+    }
+}
+
+/// The call that issues most of some operations, each with a time in ns, and where most of these calls are.
+fn mainly(facts: &Facts<'_>, ops: impl Iterator<Item = (OpId, Ns)>) -> Option<(String, Option<Place>)> {
+    let trace = facts.trace;
+    let mut by_name = BTreeMap::<Sym, (Ns, Vec<(CallId, Ns)>)>::new();
+    for (op, ns) in ops {
+        let Some(call) = facts.outermost(trace.ops.call[op.index()]).some() else { continue };
+        let (all, calls) = by_name.entry(trace.calls.name[call.index()]).or_default();
+        *all += ns;
+        calls.extend((calls.len() < PLACED).then_some((call, ns)));
+    }
+    let (name, (_, calls)) = by_name.into_iter().max_by_key(|(_, (ns, _))| *ns)?;
+    let places = Places::new(trace, calls.iter().map(|(call, _)| Stretch::Call(*call)).collect());
+    Some((trace.text(name).to_owned(), places.most(calls).cloned()))
 }
 
 /// Equal parts of a GPU's time for which its busy share is known: what a line of a terminal shows.

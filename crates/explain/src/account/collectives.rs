@@ -144,9 +144,14 @@ const LONGER: Ns = 2;
 const SLOWEST: f64 = 0.1;
 const BEGINS: Ns = 10_000_000;
 
+/// The slowest link between GPUs of one machine, bytes per ns, and the time that their exchanges take to begin, ns: NCCL over PCIe 3.0 ×8
+/// reaches 5 to 6 GB/s, and small exchanges take 10 to 60 µs (nccl-tests, README and PERFORMANCE.md). Choices.
+const SLOWEST_INSIDE: f64 = 3.0;
+const BEGINS_INSIDE: Ns = 100_000;
+
 /// The kernels of a stream that waited for ranks that are not in the trace: of those that exchange the same in the same communicator, the
-/// ones that take far longer than the shortest; of few, those that take longer than any link does. Without their bytes nobody knows which
-/// do the same.
+/// ones that take far longer than the shortest; of few, those that take longer than any link does; of ranks in one machine, those that take
+/// far longer than its links do. Without their bytes nobody knows which do the same.
 fn of_one_rank(trace: &Trace, kernels: &[Kernel]) -> Vec<Waiting> {
     let ops = &trace.ops;
     let mut alike = FxHashMap::<_, Vec<Kernel>>::default();
@@ -154,17 +159,40 @@ fn of_one_rank(trace: &Trace, kernels: &[Kernel]) -> Vec<Waiting> {
         let at = kernel.op.index();
         alike.entry((ops.name[at], ops.bytes[at], ops.communicator[at])).or_default().push(*kernel);
     }
-    let waiting = alike.into_iter().flat_map(|((_, bytes, _), mut alike)| {
+    let waiting = alike.into_iter().flat_map(|((_, bytes, communicator), mut alike)| {
         let length = |kernel: &Kernel| kernel.end - kernel.start;
         alike.sort_by_key(|kernel| (length(kernel), kernel.op));
         let exchange = match alike.len() >= ALIKE {
             true => length(&alike[alike.len() / SHORTEST]),
             false => (bytes as f64 / SLOWEST) as Ns + BEGINS,
         };
+        let inside = ranks_inside(trace.text(communicator), trace.devices.len()).map(|ranks| {
+            let moved = bytes as f64 * passes(alike[0].kind, ranks) as f64;
+            (moved / SLOWEST_INSIDE) as Ns + BEGINS_INSIDE
+        });
+        let exchange = inside.map_or(exchange, |inside| exchange.min(inside));
         alike.retain(|kernel| length(kernel) > LONGER * exchange + TOGETHER);
         alike.into_iter().map(move |kernel| Waiting { kernel, until: kernel.end - exchange, last: None })
     });
     waiting.collect()
+}
+
+/// How often what a rank gives passes its link, at most: all get it, or it comes back as a sum.
+fn passes(kind: &str, ranks: usize) -> usize {
+    match kind {
+        "AllGather" => ranks,
+        "AllReduce" => 2,
+        _ => 1,
+    }
+}
+
+/// The number of ranks of a communicator, `NAME [0, 1, 2, 3]`, if they are in one machine of so many GPUs: ranks are numbered machine by
+/// machine. `None` where some are left out.
+fn ranks_inside(communicator: &str, gpus: usize) -> Option<usize> {
+    let ranks = communicator.rsplit_once('[')?.1.strip_suffix(']')?;
+    let ranks: Vec<usize> = ranks.split(',').map(|rank| rank.trim().parse().ok()).collect::<Option<_>>()?;
+    let machine = ranks.first()?.checked_div(gpus)?;
+    (ranks.len() > 1 && ranks.iter().all(|rank| rank / gpus == machine)).then_some(ranks.len())
 }
 
 /// The collectives' kernels of each stream that has any, by end.
@@ -266,4 +294,19 @@ fn together(streams: &[Vec<Kernel>], group: &[usize]) -> Vec<Collective> {
         Collective { kernels }
     };
     found.into_iter().map(collective).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn ranks_of_one_machine_are_told_by_their_numbers() {
+        assert_eq!(ranks_inside("tp [8, 9, 10, 11]", 8), Some(4));
+        assert_eq!(ranks_inside("dp [0, 8]", 8), None, "of two machines");
+        assert_eq!(ranks_inside("dp [0, 1]", 1), None, "each process sees its own GPU alone");
+        assert_eq!(ranks_inside("world [0, 1, ..., 7]", 8), None, "some are left out");
+        assert_eq!(ranks_inside("tp", 8), None);
+        assert_eq!(ranks_inside("", 0), None);
+    }
 }

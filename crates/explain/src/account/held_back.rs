@@ -73,7 +73,8 @@ fn faulting(blame: &Blame<'_>, timeline: &Timeline<'_>, waiting: &Waiting) -> Ve
 }
 
 /// The thread that asked for the operation that waited, its call, or the one that ordered it after another stream's work, and the root:
-/// that call. Of the legacy default stream it is the call that put work into it, whichever waits: others wait because of that.
+/// that call. Of the legacy default stream it is the call that put work into it, whichever waits, and of a hardware queue the one that put
+/// work there first: others wait because of that.
 fn root(blame: &Blame<'_>, held: &Held) -> Option<(ThreadId, CallId, Root)> {
     let trace = blame.facts.trace;
     let of = |op: OpId| blame.facts.outermost(trace.ops.call[op.index()]).some();
@@ -81,8 +82,13 @@ fn root(blame: &Blame<'_>, held: &Held) -> Option<(ThreadId, CallId, Root)> {
     let is_in_default = |op: &OpId| is_default(trace, trace.ops.stream[op.index()]);
     let both = [held.op, held.behind].into_iter().filter(|op| op.is_some());
     let in_default = both.filter(|_| held.cause == Cause::DefaultStream).find(is_in_default);
-    let order =
-        if held.cause == Cause::Dependency { blame.facts.orders(call) } else { in_default.and_then(of) };
+    let order = if held.cause == Cause::Dependency {
+        blame.facts.orders(call)
+    } else if held.cause == Cause::ConnectionAliasing {
+        held.behind.some().and_then(of)
+    } else {
+        in_default.and_then(of)
+    };
     let (thread, ordered) = (blame.facts.thread(call), order.unwrap_or(call));
     let (process, stack) = (trace.process_of_thread(thread), blame.facts.own_stack(ordered));
     // Without a stack, what runs in the default stream tells most.

@@ -9,6 +9,7 @@ mod blame;
 mod busy;
 mod by_cause;
 pub(crate) mod collectives;
+mod contended;
 mod division;
 mod filling;
 mod gaps;
@@ -31,13 +32,14 @@ mod segment;
 mod settle;
 mod shared;
 mod sites;
+mod slept;
 mod steps;
 mod streams;
 mod sums;
 mod thread;
 mod trail;
 
-pub use busy::{Busy, MainCopies};
+pub use busy::{Busy, MainCommunication, MainCopies};
 pub use collectives::collectives;
 pub use filling::SmallKernels;
 pub use idle::{Idle, IdlePart, IdleReason};
@@ -63,6 +65,7 @@ use blame::Blame;
 use busy::OverTime;
 use by_cause::{by_cause, charged};
 use collectives::Collectives;
+use contended::ContendedLocks;
 use gaps::Timeline;
 use held_back::HeldRows;
 use lateness::Lateness;
@@ -115,13 +118,13 @@ fn make(
     let activity = Activity::new(facts, parts);
     let spans = activity::spans(trace);
     let mut outside = Outside::new(facts, &activity, &spans);
-    let found = scope.steps.as_ref();
-    let found = found.map(|found| requests::apart(facts, &activity, &mut outside, found, &spans));
+    let apart = |found| requests::apart(facts, &activity, &mut outside, found, &spans);
+    let found = scope.steps.as_ref().map(apart);
     let found = found.as_ref();
     let sites = Sites::new(trace, &activity, &mut outside);
     let collectives = Collectives::of(facts);
-    let lateness = &Lateness::default();
-    let blame = Blame { facts, activity: &activity, outside: &outside, sites: &sites, lateness };
+    let (lateness, contended) = (&Lateness::default(), &ContendedLocks::of(facts, &sites));
+    let blame = Blame { facts, activity: &activity, outside: &outside, sites: &sites, lateness, contended };
     let lateness = &late::lateness(&blame, &collectives);
     let blame = Blame { lateness, ..blame };
     let timelines = gaps::timelines(trace, window, &collectives);
@@ -299,8 +302,8 @@ fn gpu(
     let rows = charges.done();
     let idle = trail.map_or_else(Idle::default, |trail| Idle::of(blame, timeline.device, &rows, trail));
     let rows = settle::settle(rows, blame.facts.trace, blame.sites);
-    let computing_ns =
-        late::computes(trace, timeline).map(|times| times.part(timeline.span.0, timeline.span.1));
+    let computing = late::computes(trace, timeline);
+    let computing_ns = computing.as_ref().map(|times| times.part(timeline.span.0, timeline.span.1));
     let is_known = collectives.have(timeline.device) || !late::exchanges(trace, timeline);
     let busy_ns = span_ns - idle_ns;
     let busy = Busy::of(trace, timeline);
@@ -314,6 +317,7 @@ fn gpu(
         busy,
         busy_over_time: over_time.busy(),
         exposed_communication_ns: computing_ns.map_or(0, |computing| busy_ns - computing),
+        main_communication: MainCommunication::of(blame.facts, timeline, computing.as_ref()),
         collective_wait_ns: is_known.then_some(wait_ns),
         idle: by_cause(blame, &charged(&rows)),
         held_back: Vec::new(),

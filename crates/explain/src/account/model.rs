@@ -1,6 +1,6 @@
 //! Accounts as they are reported.
 
-use super::busy::{Busy, MainCopies};
+use super::busy::{Busy, MainCommunication, MainCopies};
 use super::filling::SmallKernels;
 use super::idle::Idle;
 use super::margin::Margin;
@@ -69,6 +69,8 @@ pub struct GpuAccount {
     /// The part of `busy_ns` in which nothing but communication ran: kernels that exchange data between GPUs, and copies
     /// between them.
     pub exposed_communication_ns: Ns,
+    /// Operations that are most of that; `null` if it never communicates.
+    pub main_communication: Option<MainCommunication>,
     /// Idle time in which a collective's kernel waited for a later rank, ns; `None` if its collectives have no counterpart in
     /// the trace, so that this time is a part of `exposed_communication_ns`.
     pub collective_wait_ns: Option<Ns>,

@@ -7,16 +7,17 @@ use super::activity::Activity;
 use super::naming::{Naming, Spot, SpotId};
 use super::outside::{Outside, Pause};
 use super::segment::Segment;
+use super::slept::{Slept, system_calls};
 use super::sums::add_to;
 use crate::facts::Facts;
 use crate::facts::marks::Mark;
 use crate::facts::places::{built_in, marked};
 use crate::facts::weights::{Depth, SAMPLE, weights};
-use crate::rules::kernel_build::{LEAST, OFTEN, loads_code, may_build};
+use crate::rules::kernel_build::{LEAST, OFTEN, loads_code, may_build, takes_times};
 use crate::{Cause, Place};
 use rustc_hash::{FxHashMap, FxHashSet};
 use std::collections::BTreeMap;
-use trace::{Api, CallId, Ns, ProcessId, StackId, Sym, ThreadId, ThreadState, Trace};
+use trace::{CallId, Ns, ProcessId, RangeKind, StackId, Sym, ThreadId, ThreadState, Trace};
 
 /// A row of [`Sites`].
 pub(crate) type SiteId = u32;
@@ -75,6 +76,8 @@ pub(super) struct Sites {
     loads: Vec<(SpotId, StackId)>,
     /// Whether there are samples of threads asleep: some profilers take none.
     sees_sleep: bool,
+    /// Where there are none, the system calls in which they may have slept.
+    slept: Slept,
 }
 
 /// Thread, calls and place that pauses of one site have in common.
@@ -89,28 +92,6 @@ struct Between {
 
 /// A pause: its thread, its number, and the calls before and after it.
 type Around = (ThreadId, usize, [CallId; 2]);
-
-/// The outermost system calls of each thread that have a stack, by start.
-fn system_calls(trace: &Trace) -> Vec<Vec<CallId>> {
-    let calls = &trace.calls;
-    let mut by_thread = vec![Vec::new(); trace.threads.len()];
-    for call in calls.ids().filter(|call| calls.api[call.index()] == Api::Os) {
-        let at = call.index();
-        if let (Some(thread), Some(_)) = (calls.thread[at].some(), calls.stack[at].some()) {
-            by_thread[thread.index()].push(call);
-        }
-    }
-    for own in &mut by_thread {
-        own.sort_by_key(|call| (calls.start[call.index()], std::cmp::Reverse(calls.end[call.index()])));
-        let mut over = Ns::MIN;
-        own.retain(|call| {
-            let is_outermost = calls.end[call.index()] > over;
-            over = over.max(calls.end[call.index()]);
-            is_outermost
-        });
-    }
-    by_thread
-}
 
 impl Sites {
     /// Finds the sites of all pauses. A pause in a marked function that only sleeps becomes time blocked.
@@ -163,7 +144,20 @@ impl Sites {
         }
         let spots = spots_of_stacks(&mut naming);
         let sees_sleep = samples.iter().flatten().any(|seen| seen.asleep);
-        Sites { places: naming.places, sites, of, samples, spots, loads, sees_sleep }
+        let slept = if sees_sleep { Slept::none(samples.len()) } else { Slept::of(trace, &spots) };
+        Sites { places: naming.places, sites, of, samples, spots, loads, sees_sleep, slept }
+    }
+
+    /// The places in which a thread slept in `[from, to)`, by its system calls, each with the weight of samples; none where something
+    /// else tells the place of the site that this time is of.
+    pub fn slept(
+        &self,
+        site: SiteId,
+        thread: ThreadId,
+        (from, to): (Ns, Ns),
+    ) -> impl Iterator<Item = (SpotId, u64)> {
+        let is_told = self.row(site).spot.is_some();
+        self.slept.places(thread, from, to).filter(move |_| !is_told)
     }
 
     /// Whether samples tell how long threads slept.
@@ -248,8 +242,15 @@ fn builds(trace: &Trace, site: &Site, pause: &Pause) -> bool {
 
 /// Whether a kernel may be built in a pause of a site.
 fn is_like_build(trace: &Trace, site: &Site, pause: &Pause) -> bool {
-    let length = pause.end - pause.start;
-    may_build(length, trace.text(site.next)) || length >= LEAST && site.builder.is_some()
+    let (length, next) = (pause.end - pause.start, trace.text(site.next));
+    may_build(length, next) || site.builder.is_some() && (length >= LEAST || takes_times(next))
+}
+
+/// The operator that made a call, if the trace links them.
+fn operator_of(trace: &Trace, call: CallId) -> Option<&str> {
+    let range = call.some().and_then(|call| trace.calls.range[call.index()].some())?;
+    let is_operator = trace.ranges.kind[range.index()] == RangeKind::Operator;
+    is_operator.then(|| trace.text(trace.ranges.name[range.index()]))
 }
 
 /// Lets the samples in a pause be of a build, where they do not say more.
@@ -412,7 +413,9 @@ impl Building<'_> {
             let builder = naming.marks.of_stack(naming.trace, stack);
             let builder = builder.filter(|mark| mark.cause() == Cause::KernelBuild);
             let within = || Mark::builder_within(&naming.places[spot? as usize].place.function);
-            let builder = builder.or_else(within);
+            let operator = || Mark::builder_within(operator_of(naming.trace, around[1])?);
+            let times = takes_times(naming.trace.text(next));
+            let builder = builder.or_else(within).or_else(|| operator().filter(|_| times));
             let seen = Default::default();
             sites.push(Site { process, last, next, builds: 0, builder, is_short: false, spot, seen });
             (sites.len() - 1) as SiteId

@@ -1,7 +1,8 @@
 //! Trees of weighed stacks below the program's own line, and the function or library in one that explains most of it.
 
 use crate::Place;
-use crate::facts::places::{is_telling, of_frame};
+use crate::facts::own_code::is_telling;
+use crate::facts::places::of_frame;
 use rustc_hash::FxHashMap;
 use serde::Serialize;
 use std::cmp::Reverse;

@@ -10,10 +10,12 @@ pub(super) enum Object {
     Graph,
     Pool,
     Texture,
+    /// Another process's or another interface's memory, made accessible.
+    Mapping,
 }
 
 /// How the names of the calls begin, after `cuda`, `cu` or `hip`, that make and destroy an object.
-const OBJECTS: [(Object, &str, &str); 9] = [
+const OBJECTS: [(Object, &str, &str); 12] = [
     (Object::Module, "ModuleLoad", "ModuleUnload"),
     (Object::Module, "LibraryLoad", "LibraryUnload"),
     (Object::Context, "CtxCreate", "CtxDestroy"),
@@ -23,6 +25,9 @@ const OBJECTS: [(Object, &str, &str); 9] = [
     (Object::Graph, "GraphInstantiate", "GraphExecDestroy"),
     (Object::Pool, "MemPoolCreate", "MemPoolDestroy"),
     (Object::Texture, "CreateTextureObject", "DestroyTextureObject"),
+    (Object::Mapping, "IpcOpenMemHandle", "IpcCloseMemHandle"),
+    (Object::Mapping, "ImportExternalMemory", "DestroyExternalMemory"),
+    (Object::Mapping, "GraphicsGLRegister", "GraphicsUnregisterResource"),
 ];
 
 /// Fewest rounds, each of an object that is made after one was destroyed, that are a habit: a choice.
@@ -56,6 +61,13 @@ impl Churn {
     }
 }
 
+impl Churn {
+    /// Whether these are objects of processes that come and go: of three generations at least, as several may live at once.
+    pub fn is_of_generations(&self) -> bool {
+        self.rounds >= 2 && self.made > ROUNDS
+    }
+}
+
 /// The name of a call without the prefix of its interface.
 pub(super) fn bare(name: &str) -> Option<&str> {
     ["cuda", "hip", "cu"].iter().find_map(|prefix| name.strip_prefix(prefix))
@@ -84,6 +96,8 @@ mod tests {
         assert_eq!(object("cuStreamDestroy_v2"), Some((Object::Stream, true)));
         assert_eq!(object("cudaGraphInstantiateWithFlags"), Some((Object::Graph, false)));
         assert_eq!(object("cudaGraphExecDestroy"), Some((Object::Graph, true)));
+        assert_eq!(object("cuIpcOpenMemHandle_v2"), Some((Object::Mapping, false)));
+        assert_eq!(object("cudaIpcGetMemHandle"), None, "it makes nothing");
         assert_eq!(object("cudaGraphLaunch"), None);
     }
 
@@ -99,5 +113,17 @@ mod tests {
         assert!(!of("++++++------"), "a set for the whole program");
         assert!(!of("+-+-+-"), "a few");
         assert!(!of("+++++++++++++++++++-+-+-+-+-+-"), "most are kept");
+    }
+
+    #[test]
+    fn processes_come_and_go_in_generations() {
+        let of = |calls: &str| {
+            let mut churn = Churn::default();
+            calls.chars().for_each(|call| churn.add(call == '-'));
+            churn.is_of_generations()
+        };
+        assert!(of("++--++--++--"));
+        assert!(!of("++++++------"), "ranks of one job");
+        assert!(!of("+-+-+-"), "a few");
     }
 }

@@ -120,11 +120,20 @@ impl Facts<'_> {
         launches.into_iter().filter(|(_, counts)| wait(counts)).map(|(process, _)| process).collect()
     }
 
-    /// How often a call's process made and destroyed objects of the kind that the call makes or destroys, if it does so again and again.
+    /// How often a call's process made and destroyed objects of the kind that the call makes or destroys, if it does so again and again; of
+    /// contexts, how often processes did that come and go.
     pub fn churn(&self, call: CallId) -> Option<Churn> {
         let (kind, _) = object(self.trace.text(self.trace.calls.name[call.index()]))?;
         let churns = self.habits.churns.get_or_init(|| self.churns());
-        churns.get(&(self.process(call), kind)).filter(|churn| churn.is_habit()).copied()
+        let own = churns.get(&(self.process(call), kind)).filter(|churn| churn.is_habit());
+        let of_processes = || churns.get(&(ProcessId::NONE, kind)).filter(|churn| churn.is_of_generations());
+        own.or_else(of_processes).copied()
+    }
+
+    /// Whether processes come and go that each make a context.
+    pub fn makes_processes(&self) -> bool {
+        let churns = self.habits.churns.get_or_init(|| self.churns());
+        churns.get(&(ProcessId::NONE, Object::Context)).is_some_and(Churn::is_of_generations)
     }
 
     /// Whether a call captures a part of a graph, or launches one for the first time, in a process that makes and destroys graphs again
@@ -216,6 +225,25 @@ impl Facts<'_> {
                 churns.entry((self.process(call), kind)).or_default().add(destroys);
             }
         }
+        churns.insert((ProcessId::NONE, Object::Context), self.contexts_of_processes(&objects));
         churns
+    }
+
+    /// The contexts that processes make, one each, and that go with them.
+    fn contexts_of_processes(&self, objects: &[Option<(Object, bool)>]) -> Churn {
+        let mut lives = FxHashMap::<ProcessId, (Option<Ns>, Ns)>::default();
+        for call in self.index.calls.by_start().iter().copied() {
+            let (made, end) = lives.entry(self.process(call)).or_insert((None, Ns::MIN));
+            let makes =
+                objects[self.trace.calls.name[call.index()].index()] == Some((Object::Context, false));
+            *made = made.or_else(|| makes.then(|| self.start(call)));
+            *end = self.end(call).max(*end);
+        }
+        let lives = lives.into_values().filter_map(|(made, end)| Some([(made?, false), (end, true)]));
+        let mut moments: Vec<(Ns, bool)> = lives.flatten().collect();
+        moments.sort_unstable();
+        let mut churn = Churn::default();
+        moments.into_iter().for_each(|(_, destroys)| churn.add(destroys));
+        churn
     }
 }

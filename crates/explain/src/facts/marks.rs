@@ -75,6 +75,8 @@ const KINDS: &[Kind] = {
         kind(KernelBuild, "ptxas", "libnvptxcompiler", &[]),
         kind(KernelBuild, "NVVM", "libnvvm", &[]),
         kind(KernelBuild, "LLVM", "libllvmlite", &[]),
+        kind(KernelBuild, "LLVM", "libLLVM", &[]),
+        kind(KernelBuild, "Julia's compiler", "libjulia-codegen", &[]),
         kind(
             GarbageCollection,
             "Python's collector",
@@ -82,6 +84,8 @@ const KINDS: &[Kind] = {
             &["gc_collect_", "_PyGC_Collect", "PyGC_Collect", "collect>"],
         ),
         kind(GarbageCollection, "Julia's collector", "", &["ijl_gc_collect", "jl_gc_collect"]),
+        kind(GarbageCollection, "Java's collector", "", JAVA_GC),
+        kind(Cause::Gil, "", "", &["take_gil", "PyEval_RestoreThread", "PyGILState_Ensure"]),
         kind(DataLoading, "DataLoader", "torch/utils/data/_utils/worker.py", &["_worker_loop"]),
         kind(DataLoading, "DataLoader", "torch/utils/data/dataloader.py", LOADER),
         kind(DataLoading, "DataLoader", "torch/utils/data/_utils/fetch.py", &[]),
@@ -136,6 +140,16 @@ const KINDS: &[Kind] = {
 /// Functions of cuDNN's frontend, which is compiled into its users.
 const CUDNN: &[&str] =
     &["create_cudnn_execution_plan", "create_execution_plans", "build_plans", "build_operation_graph"];
+
+/// Functions of HotSpot's that ask for a collection, or do it.
+const JAVA_GC: &[&str] = &[
+    "JVM_GC",
+    "CollectedHeap::collect",
+    "G1CollectedHeap::",
+    "G1FullCollector::",
+    "GenCollectedHeap::",
+    "PSParallelCompact::",
+];
 
 /// Functions of MPI's that wait for another rank, and those in which Open MPI and MPICH do.
 const MPI: &[&str] = &[
@@ -372,6 +386,11 @@ mod tests {
         assert_eq!(cause("", "mine::tensorflow_data::next"), None, "near miss");
         assert_eq!(cause("", "<built-in function collect>"), Some(Cause::GarbageCollection));
         assert_eq!(cause("", "<built-in method collect of PyLazyFrame object>"), None, "another library's");
+        let java = "G1CollectedHeap::collect(GCCause::Cause)";
+        assert_eq!(cause("/usr/lib/jvm/libjvm.so", java), Some(Cause::GarbageCollection));
+        assert_eq!(cause("/usr/lib/jvm/libjvm.so", "ObjectMonitor::enter"), None, "a lock of the program's");
+        assert_eq!(cause("/usr/bin/python3.8", "take_gil"), Some(Cause::Gil));
+        assert_eq!(cause("libLLVM-13jl.so", "LLVMRunPassManager"), Some(Cause::KernelBuild));
         let record = "CUDAGraphNode._record";
         assert_eq!(of("torch/_inductor/cudagraph_trees.py", record), Some(Cause::ObjectChurn));
     }

@@ -15,6 +15,7 @@ mod locks;
 pub(crate) mod marks;
 mod operations;
 pub(crate) mod options;
+mod own_code;
 pub(crate) mod peaks;
 mod pieces;
 pub(crate) mod places;

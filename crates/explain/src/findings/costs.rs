@@ -31,6 +31,19 @@ pub(crate) fn phase(cause: Cause, ns: Ns, longest: impl IntoIterator<Item = Ns>)
 /// A cost that is no smaller part of what threads lost tells whether a finding recurs: a tenth.
 const MUCH: Ns = 10;
 
+/// The same in a program whose processes come and go: each sets up what the ones before it did.
+pub(super) fn phase_in(
+    facts: &Facts<'_>,
+    cause: Cause,
+    ns: Ns,
+    longest: impl IntoIterator<Item = Ns>,
+) -> Phase {
+    match matches!(cause, Cause::ObjectChurn | Cause::FirstUse) && facts.makes_processes() {
+        true => Phase::Recurring,
+        false => phase(cause, ns, longest),
+    }
+}
+
 /// When the cost of a row arises.
 pub(super) fn phase_of(row: &Row) -> Phase {
     phase(row.root.cause, row.ns, row.longest.map(|(ns, _)| ns))
@@ -81,7 +94,7 @@ impl<'a> Roots<'a> {
         finding.cost_share = row.ns as f64 / self.costs.gpu_ns.max(1) as f64;
         // What costs the GPUs little may still be what a thread loses again and again.
         if row.ns * MUCH >= finding.lost_ns {
-            finding.phase = phase_of(row);
+            finding.phase = phase_in(self.facts, row.root.cause, row.ns, row.longest.map(|(ns, _)| ns));
         }
         finding.chain = self.chain(row);
     }

@@ -29,7 +29,7 @@ use crate::result::side::{Doing, Side};
 use crate::rules::fixes::{GRAPH, of_memory};
 use crate::rules::kernel_build::NATIVE_CODE;
 use crate::{Cause, Confidence, Evidence, Example, Finding, Fix, Party, Place, Unselected, Waiter};
-use costs::{Roots, phase};
+use costs::{Roots, phase_in};
 use rustc_hash::{FxHashMap, FxHashSet};
 use trace::{CallId, Ns};
 
@@ -181,7 +181,7 @@ fn finding(facts: &Facts<'_>, frameworks: &Frameworks<'_>, places: &Places, fold
         removal: None,
         short_calls: 0,
         other_calls: 0,
-        phase: phase(key.cause, group.lost, longest.iter().map(|(lost, _)| *lost)),
+        phase: phase_in(facts, key.cause, group.lost, longest.iter().map(|(lost, _)| *lost)),
         chain: Vec::new(),
         lost_ns: group.lost,
         share,

@@ -15,7 +15,7 @@ pub(super) static ABOUT: About = About {
     fixes: &[GC_FREEZE],
     state: State::Account {
         because: &["samples of the thread lie in the collector", "the profiler recorded the collector"],
-        why: "Python stops the thread, and all others, while it walks through every object that may be in a circle",
+        why: "the interpreter stops the thread, and all others, while the collector walks through the objects",
     },
 };
 

@@ -67,3 +67,8 @@ pub(crate) fn loads_code(call: &str) -> bool {
     let loads = ["ModuleLoad", "LibraryLoad", "LinkAdd", "LinkCreate"];
     call.is_some_and(|name| loads.iter().any(|load| name.starts_with(load)))
 }
+
+/// Whether calls of this name take the times of kernels, as a library does that tries algorithms.
+pub(crate) fn takes_times(call: &str) -> bool {
+    ["cudaEvent", "cuEvent"].iter().any(|start| call.starts_with(start))
+}

@@ -1,4 +1,4 @@
-//! `object-churn`: contexts, modules, streams, events and graphs are made and destroyed again and again.
+//! `object-churn`: contexts, modules, streams, events, graphs and mappings of memory are made and destroyed again and again.
 
 use crate::analysis::grounds::Grounds;
 use crate::analysis::parts::{Fact, Parts, Reason};
@@ -10,8 +10,8 @@ use crate::{Cause, Confidence, Evidence, Piece, Sentence};
 use trace::CallId;
 
 pub(super) static ABOUT: About = About {
-    meaning: "contexts, modules, streams, events or graphs are made and destroyed again and again",
-    brief: "contexts, modules, streams, events or graphs are made and destroyed again and again",
+    meaning: "contexts, modules, streams, events, graphs or mappings of memory are made and destroyed again and again",
+    brief: "objects of the driver are made and destroyed again and again",
     bound: Bound::Driver,
     family: Family::Setup,
     nature: Nature::Lost,
@@ -32,7 +32,7 @@ fn because(grounds: &Grounds<'_>) -> Sentence {
     let churn = grounds.waiting_calls().find_map(|call| grounds.facts.churn(call));
     let Some(churn) = churn else { return sentence!["each was made again after one was destroyed"] };
     sentence![
-        "the process made ",
+        if grounds.facts.makes_processes() { "processes made " } else { "the process made " },
         Piece::Number(churn.made),
         " of these objects and destroyed ",
         Piece::Number(churn.destroyed),
@@ -43,7 +43,7 @@ fn because(grounds: &Grounds<'_>) -> Sentence {
 /// Claims calls that make or destroy objects of a kind that the process makes again and again. The first one may be a
 /// first use.
 pub(crate) fn of_object(facts: &Facts<'_>, call: CallId, parts: &mut Parts) {
-    let is_new = facts.is_first_call(call) && !facts.is_nothing_new(call);
+    let is_new = facts.is_first_call(call) && !facts.is_nothing_new(call) && !facts.makes_processes();
     if facts.churn(call).is_some() && !is_new {
         let reason = Reason::new(Cause::ObjectChurn, Evidence::Record, Confidence::Certain, Fact::None);
         parts.claim(facts.start(call), facts.end(call), reason);

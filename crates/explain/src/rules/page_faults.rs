@@ -19,8 +19,8 @@ const REUSED_BUFFER: Fix = Fix {
 };
 
 pub(super) static ABOUT: About = About {
-    meaning: "a copy goes into host memory that was never touched",
-    brief: "copies go into memory that was never touched",
+    meaning: "a copy goes into pageable memory that was never touched",
+    brief: "copies go into pageable memory that was never touched",
     bound: Bound::Copies,
     family: Family::Memory,
     nature: Nature::Lost,

@@ -382,6 +382,9 @@ impl Builder {
                 if let ["bytes", bytes, ..] = rest {
                     op.bytes = bytes.parse().unwrap();
                 }
+                if let ["bytes", _, "among", ranks, ..] = rest {
+                    op.communicator = self.trace.strings.intern(ranks);
+                }
             }
             ["copy", direction, kinds, bytes, ..] => {
                 let (src, dst) = kinds.split_once('>').unwrap();

@@ -4,11 +4,12 @@
 //! No trace records it, and only recordings of our own say whether `CUDA_DEVICE_MAX_CONNECTIONS` sets more or fewer than 8 queues for a
 //! process; a client of MPS has 2. So it is read from the kernels' times.
 
+use super::capacity::WHOLE;
 use super::changing::{self, Behind};
 use super::launched::{Kernel, Launched};
 use super::launches::Launches;
 use super::stream_sets::{MOST, StreamSet};
-use crate::constants::{NEXT_OPERATION, hardware_queues, set_queues};
+use crate::constants::{LAUNCH, NEXT_OPERATION, hardware_queues, set_queues};
 use rustc_hash::FxHashMap;
 use std::cmp::Reverse;
 use trace::{ContextId, Ns, OpId, OpKind, StreamId, Trace};
@@ -87,7 +88,7 @@ fn contexts(trace: &Trace, ops: &[OpId], known: &Launches<'_>) -> FxHashMap<Cont
         let context = contexts.entry(trace.context_of_stream(stream)).or_default();
         let place = *places[stream.index()].get_or_insert_with(|| context.add(stream));
         let times = (trace.ops.start[op.index()], trace.ops.end[op.index()]);
-        context.start(place, times, || known.ready_in_stream(op));
+        context.start(Run { place, op, start: times.0, end: times.1 }, known);
     }
     contexts
 }
@@ -130,18 +131,37 @@ fn launched(trace: &Trace, ops: &[OpId], contexts: &mut FxHashMap<ContextId, Con
     }
 }
 
+/// A kernel.
+#[derive(Clone, Copy)]
+struct Run {
+    /// The place of its stream.
+    place: usize,
+    op: OpId,
+    start: Ns,
+    end: Ns,
+}
+
+/// How often a kernel was ready and started when another stream's ended.
+#[derive(Clone, Copy, Default)]
+struct Waited {
+    all: u32,
+    /// Of them, how often that kernel left half of the device, and no event was waited for since its launch; a launch on its way waits for
+    /// nothing.
+    needlessly: u32,
+}
+
 /// The kernels of a context's streams, as time goes on.
 #[derive(Default)]
 struct Context {
     streams: Vec<StreamId>,
     /// By place of the stream: those whose kernels ran at once with its own.
     beside: Vec<StreamSet>,
-    /// Running kernels: place of the stream, end.
-    running: Vec<(usize, Ns)>,
+    /// Running kernels.
+    running: Vec<Run>,
     /// Kernels that ended last, at most one per stream.
-    ended: Vec<(usize, Ns)>,
-    /// By pair of places, the smaller one first: how often one's kernel was ready and started when the other's ended.
-    waited: FxHashMap<(usize, usize), u32>,
+    ended: Vec<Run>,
+    /// By pair of places, the smaller one first.
+    waited: FxHashMap<(usize, usize), Waited>,
     /// Which of them started in the order of their launches, if that was looked for.
     launched: Launched,
 }
@@ -153,33 +173,43 @@ impl Context {
         self.streams.len() - 1
     }
 
-    fn start(&mut self, place: usize, (start, end): (Ns, Ns), ready: impl FnOnce() -> Option<Ns>) {
-        if place >= MOST {
+    fn start(&mut self, starts: Run, known: &Launches<'_>) {
+        if starts.place >= MOST {
             return;
         }
         let Context { running, ended, beside, waited, .. } = self;
-        ended.retain(|(_, end)| start - *end <= NEXT_OPERATION);
-        running.retain(|(other, end)| {
-            if *end > start {
-                if *other != place {
-                    beside[place].insert(*other);
-                    beside[*other].insert(place);
+        ended.retain(|other| starts.start - other.end <= NEXT_OPERATION);
+        running.retain(|other| {
+            if other.end > starts.start {
+                if other.place != starts.place {
+                    beside[starts.place].insert(other.place);
+                    beside[other.place].insert(starts.place);
                 }
                 return true;
             }
-            ended.retain(|(one, _)| one != other);
-            if start - *end <= NEXT_OPERATION {
-                ended.push((*other, *end));
+            ended.retain(|one| one.place != other.place);
+            if starts.start - other.end <= NEXT_OPERATION {
+                ended.push(*other);
             }
             false
         });
-        running.push((place, end));
-        if ended.iter().all(|(other, _)| *other == place || beside[place].contains(*other)) {
+        let ran: i64 =
+            running.iter().chain(&*ended).map(|other| known.share(other.op).unwrap_or(WHOLE)).sum();
+        running.push(starts);
+        let others = || ended.iter().filter(|other| other.place != starts.place);
+        if others().all(|other| beside[starts.place].contains(other.place)) {
             return;
         }
-        let Some(ready) = ready() else { return };
-        for (other, _) in ended.iter().filter(|(other, end)| *other != place && ready < *end) {
-            *waited.entry((place.min(*other), place.max(*other))).or_default() += 1;
+        let Some(ready) = known.ready_in_stream(starts.op) else { return };
+        for other in others().filter(|other| ready < other.end) {
+            let pair = (starts.place.min(other.place), starts.place.max(other.place));
+            let waited = waited.entry(pair).or_default();
+            waited.all += 1;
+            waited.needlessly += u32::from(
+                ran <= WHOLE / 2
+                    && ready + LAUNCH < other.end
+                    && known.waits_for_no_event(starts.op, other.op),
+            );
         }
     }
 
@@ -189,7 +219,11 @@ impl Context {
         for in_order in [true, false] {
             let groups = match in_order {
                 true => self.groups(&alone, self.launched.pairs(), Context::start_in_order),
-                false => self.groups(&alone, self.waited.iter(), Context::never_run_at_once),
+                false => self.groups(
+                    &alone,
+                    self.waited.iter().map(|(pair, waited)| (pair, &waited.all)),
+                    Context::never_run_at_once,
+                ),
             };
             for group in groups.iter().filter(|group| group.len() > 1) {
                 let number = self.streams[group[0]].index() as u32;
@@ -252,15 +286,20 @@ impl Context {
         groups
     }
 
-    /// Whether no kernels of two groups ever ran at once, though others did beside them, and they waited for each other.
+    /// Whether no kernels of two groups ever ran at once, though others did beside them or there was room, and they waited for each other.
     fn never_run_at_once(&self, one: &[usize], other: &[usize]) -> bool {
-        let waited = |(a, b): (usize, usize)| {
-            let waited = self.waited.get(&(a.min(b), a.max(b))).copied().unwrap_or(0);
-            (!self.beside[a].contains(b)).then_some(waited)
+        let waited = |count: fn(&Waited) -> u32| {
+            move |(a, b): (usize, usize)| {
+                let waited = self.waited.get(&(a.min(b), a.max(b))).map_or(0, count);
+                (!self.beside[a].contains(b)).then_some(waited)
+            }
         };
         // Where kernels fill the device, no two of them ever run at once.
         let have_others = |group: &[usize]| group.iter().any(|place| !self.beside[*place].is_empty());
-        [one, other].into_iter().all(have_others) && often(pairs(one, other).map(waited))
+        let have_room = || often(pairs(one, other).map(waited(|waited| waited.needlessly)));
+        ([one, other].into_iter().all(have_others)
+            && often(pairs(one, other).map(waited(|waited| waited.all))))
+            || have_room()
     }
 
     /// Whether all kernels of two groups started in the order of their launches, and some followed others.

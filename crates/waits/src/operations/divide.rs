@@ -341,7 +341,7 @@ impl<'a> OperationWaits<'a> {
     fn joined(&self, of: &Starting) -> Option<Step> {
         let step = self.defaults.before(self.index.trace, of.stream)?;
         let before = self.last[of.stream.index()].map_or(OpId::NONE, |last| last.op);
-        let is_default = self.events.are_absent(self.index, of.stream, before, of.op);
+        let is_default = self.events.are_absent_since(self.index, of.stream, before, (step.behind, of.op));
         Some(Step { cause: if is_default { step.cause } else { Cause::Dependency }, ..step })
     }
 
@@ -424,10 +424,15 @@ impl<'a> OperationWaits<'a> {
             return;
         }
         let before = self.last[of.stream.index()].map_or(OpId::NONE, |last| last.op);
+        let ordered = self.recorded_before(of, (now, to));
+        let may_be_ordered = || {
+            ordered.is_some()
+                && self.events.may_precede_since(self.index, of.stream, before, (ordered, of.op))
+        };
         let mut behind = OpId::NONE;
-        let rest = match self.events.precede(self.index, of.stream, before, of.op) {
+        let rest = match self.events.precede(self.index, of.stream, before, of.op) || may_be_ordered() {
             true => {
-                behind = self.recorded_before(of, (now, to));
+                behind = ordered;
                 Cause::Dependency
             }
             false if to - now <= LATENCY => return self.latency((now, to)),

@@ -75,6 +75,12 @@ impl Launches<'_> {
         let waits = self.events.may_precede(self.index, stream, before.unwrap_or(OpId::NONE), op);
         self.ready_in_stream(op).filter(|_| !waits)
     }
+
+    /// Whether an operation waits for no event recorded after another one, as far as the trace tells.
+    pub fn waits_for_no_event(&self, op: OpId, other: OpId) -> bool {
+        let stream = self.index.trace.ops.stream[op.index()];
+        self.events.are_absent_since(self.index, stream, self.before(op).unwrap_or(OpId::NONE), (other, op))
+    }
 }
 
 /// The calls that make a stream wait for an event, by start.
@@ -111,9 +117,30 @@ impl Events {
         Events { are_recorded: has_any || trace.meta.source != "kineto", others, by_stream }
     }
 
-    /// Whether nothing but an order of its stream made an operation wait: for an event that the program waits for, it asked.
-    pub fn are_absent(&self, index: &Index<'_>, stream: StreamId, before: OpId, op: OpId) -> bool {
-        self.are_recorded && !self.may_precede(index, stream, before, op)
+    /// Whether no event after an operation `other` made an operation wait, which comes after `before` in its stream.
+    pub fn are_absent_since(
+        &self,
+        index: &Index<'_>,
+        stream: StreamId,
+        before: OpId,
+        ops: (OpId, OpId),
+    ) -> bool {
+        self.are_recorded && !self.may_precede_since(index, stream, before, ops)
+    }
+
+    /// Whether an event after an operation `other` made an operation wait, or may have, which comes after `before` in its stream: such an
+    /// event is recorded, and waited for, when `other` has been asked for.
+    pub fn may_precede_since(
+        &self,
+        index: &Index<'_>,
+        stream: StreamId,
+        before: OpId,
+        (other, op): (OpId, OpId),
+    ) -> bool {
+        let issue = |op: &OpId| asked(index, *op).map(|asked| asked.at);
+        let since =
+            [before, other].into_iter().filter(|op| op.is_some()).max_by_key(issue).unwrap_or(OpId::NONE);
+        self.may_precede(index, stream, since, op)
     }
 
     /// Whether an event was, or may have been, waited for between the calls of two operations of a stream, `before` and `op`.

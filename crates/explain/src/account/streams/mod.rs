@@ -14,7 +14,7 @@ use serde::Serialize;
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 use trace::{ContextId, DeviceId, Ns, OpId, OpKind, StreamId, Trace};
-use waits::{Capacity, Engine, Grounds, OperationWaits, Piece, WHOLE};
+use waits::{Capacity, Communicating, Engine, Grounds, OperationWaits, Piece, WHOLE};
 
 /// The waits of a stream's operations.
 #[derive(Clone, Debug, Serialize)]
@@ -95,9 +95,13 @@ impl Waiting {
                 (trace.ops.end[op.index()].min(window.1) - trace.ops.start[op.index()].max(window.0)).max(0);
             of.add(op, waits.start(op), window, &mut held);
         }
-        // What the program ordered costs time only where the engine that has most to do waits.
-        let most = busiest(trace, timeline);
-        held.retain(|held| held.cause != Cause::Dependency || engine(trace, held.op) == most);
+        // What the program ordered costs time only where the engine that has most to do waits. Who needs what another GPU sends waits for
+        // that, and not for the order: it is communication that runs alone.
+        let (most, mut communicating) = (busiest(trace, timeline), Communicating::new(trace));
+        let mut communicates = |op: OpId| op.is_some() && communicating.has(op);
+        held.retain(|held| {
+            held.cause != Cause::Dependency || engine(trace, held.op) == most && !communicates(held.behind)
+        });
         let grounds = waits.into_grounds();
         let streams = trace.streams.ids().zip(sums).filter(|(_, sums)| sums.ops > 0);
         let account = |(stream, sums)| (stream, of_stream(trace, timeline.device, &grounds, stream, sums));
