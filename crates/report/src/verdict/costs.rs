@@ -158,6 +158,9 @@ pub(crate) fn knows_costs(explanation: &Explanation) -> bool {
 /// The smallest part of a larger cost that nobody can act on, for which a finding comes before it: a choice.
 const BEFORE_UNFOUND: f64 = 1.0 / 3.0;
 
+/// The smallest part of what a wait costs with what it exposes that host code at one place is if it is all of it: a choice.
+const ALL: f64 = 0.9;
+
 /// Orders causes by cost, and those of about equal costs by what mending them gains: what nobody can mend is last of these, and is not the
 /// first of all where something can be mended.
 fn rank(named: &mut [Named]) {
@@ -170,6 +173,12 @@ fn rank(named: &mut [Named]) {
     let can_be_mended = |one: &Named| {
         is_finding(one) && !is_usual(one.cause) && !one.fixes.is_empty() && one.share >= most * BEFORE_UNFOUND
     };
+    // What a wait exposes may be one piece of work at one place: that is what to mend.
+    if let Some(at) = named.first().filter(|first| first.exposes).and_then(|first| {
+        named.iter().position(|one| one.cause == Cause::HostCode && one.share >= first.share * ALL)
+    }) {
+        named[..=at].rotate_right(1);
+    }
     if named.first().is_some_and(|first| !is_finding(first))
         && let Some(at) = named.iter().position(can_be_mended)
     {
@@ -311,6 +320,26 @@ mod tests {
         let mended = |cost: f64| order(&[(Cause::NotRecorded, cost, 0.0), (Allocation, 0.1, 0.0)]);
         assert_eq!(mended(0.29), [Allocation, Cause::NotRecorded], "somebody can act on it");
         assert_eq!(mended(0.31), [Cause::NotRecorded, Allocation], "it is little beside what is unknown");
+    }
+
+    #[test]
+    fn work_at_one_place_is_first_where_it_is_all_that_a_wait_exposes() {
+        let first = |work: f64, exposes: bool| {
+            let wait = Named {
+                id: "H1".to_owned(),
+                exposes,
+                gain: 0.3,
+                fixes: vec!["a fix"],
+                ..Named::plain(Cause::HiddenSync, 0.3, String::new())
+            };
+            let work = Named { id: "H2".to_owned(), ..Named::plain(Cause::HostCode, work, String::new()) };
+            let mut named = [wait, work];
+            rank(&mut named);
+            named[0].cause
+        };
+        assert_eq!(first(0.29, true), Cause::HostCode);
+        assert_eq!(first(0.2, true), Cause::HiddenSync, "it exposes other work, too");
+        assert_eq!(first(0.29, false), Cause::HiddenSync, "the wait itself costs as much");
     }
 
     #[test]
