@@ -296,6 +296,16 @@ class SmallKernels:
 
 
 @dataclass(frozen=True)
+class MainCommunication:
+    """Operations that are most of exposed_communication_ns; null if it never communicates."""
+
+    call: str
+    """The call that issues most of them, by the time for which nothing else runs."""
+    where: Place | None
+    """Where most of these calls are made, by time; null where unknown."""
+
+
+@dataclass(frozen=True)
 class AccountPart:
     """A part of the time of a GPU or a thread."""
 
@@ -367,6 +377,8 @@ class GpuAccount:
     """The part of busy_ns in which nothing but communication ran: kernels that exchange data between GPUs, and copies
     between them.
     """
+    main_communication: MainCommunication | None
+    """Operations that are most of exposed_communication_ns; null if it never communicates."""
     collective_wait_ns: int | None
     """Idle time in which a collective's kernel waited for a later rank, ns; null if its collectives have no
     counterpart in the trace, so that this time is a part of exposed_communication_ns.
