@@ -1,6 +1,6 @@
 //! `collective-wait`: a rank waits at a collective for a rank whose GPU still works. If that rank was late for a reason on the
-//! host, the account has the reason, and not this cause. Of ranks that are not in the trace only the wait is known, and only as far as it
-//! varies.
+//! host, the account has the reason, and not this cause. Of ranks that are not in the trace only the wait is known: as far as it varies, or
+//! is longer than links within a machine explain.
 
 use crate::Evidence;
 use crate::rules::about::{About, Bound, Family, Nature, State};
