@@ -50,8 +50,8 @@ mod steps;
 
 pub use account::{
     AccountPart, Accounts, Behind as StreamBehind, Busy, GpuAccount, HeldBack, Idle, IdlePart, IdleReason,
-    MainCommunication, MainCopies, Margin, OneStep, Rank, Ranks, SlowStep, SmallKernels, Spent, Steady,
-    StepTime, Steps, StreamAccount, ThreadAccount, WaitPart, collectives,
+    MainOperations, Margin, OneStep, Rank, Ranks, SlowStep, SmallKernels, Spent, Steady, StepTime, Steps,
+    StreamAccount, ThreadAccount, WaitPart, collectives,
 };
 pub use facts::call_tree::TreeRow;
 pub use facts::options::Options;

@@ -50,9 +50,9 @@ impl Busy {
 /// Copies have much of a GPU's busy time from one of so many parts of that of its kernels on: a choice.
 const MUCH: Ns = 3;
 
-/// The copies that take much of a GPU's time.
+/// Operations of a kind that take much of a GPU's time.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize)]
-pub struct MainCopies {
+pub struct MainOperations {
     /// The call that issues most of them, by time.
     pub call: String,
     /// Where most of these calls are, by time; `null` if unknown.
@@ -60,62 +60,48 @@ pub struct MainCopies {
     pub place: Option<Place>,
 }
 
-impl MainCopies {
+impl MainOperations {
     /// The copies of a GPU that does nothing but copy for much of its busy time; `None` for others.
-    pub(super) fn of(facts: &Facts<'_>, timeline: &Timeline<'_>, busy: &Busy) -> Option<MainCopies> {
+    pub(super) fn copies(facts: &Facts<'_>, timeline: &Timeline<'_>, busy: &Busy) -> Option<MainOperations> {
         if busy.copies_ns <= (busy.kernels_ns + busy.both_ns) / MUCH {
             return None;
         }
         let ops = &facts.trace.ops;
         let copies = timeline.ops().iter().filter(|op| ops.kind[op.index()] == OpKind::Copy);
-        let (call, place) =
-            mainly(facts, copies.map(|op| (*op, ops.end[op.index()] - ops.start[op.index()])))?;
-        Some(MainCopies { call, place })
+        MainOperations::of(facts, copies.map(|op| (*op, ops.end[op.index()] - ops.start[op.index()])))
     }
-}
 
-/// Operations of a GPU that exchange data with other GPUs while it does nothing else.
-#[derive(Clone, PartialEq, Eq, Debug, Serialize)]
-pub struct MainCommunication {
-    /// The call that issues most of them, by the time for which nothing else runs.
-    pub call: String,
-    /// Where most of these calls are, by that time; `null` if unknown.
-    #[serde(rename = "where")]
-    pub place: Option<Place>,
-}
-
-impl MainCommunication {
-    /// The operations of a GPU that run while it does not compute; `None` if it never communicates.
-    pub(super) fn of(
+    /// The operations of a GPU that exchange data with other GPUs, by the time for which it does nothing else; `None` if it never does.
+    pub(super) fn communication(
         facts: &Facts<'_>,
         timeline: &Timeline<'_>,
         computing: Option<&Times>,
-    ) -> Option<MainCommunication> {
+    ) -> Option<MainOperations> {
         let computing = computing?;
         let mut communicating = Communicating::new(facts.trace);
         let alone =
             timeline.work().filter(|work| communicating.has(work.op)).map(|Work { op, start, end }| {
-                let (start, end) = (start.max(timeline.span.0), end.min(timeline.span.1).max(start));
+                let start = start.max(timeline.span.0);
+                let end = end.min(timeline.span.1).max(start);
                 (op, end - start - computing.part(start, end))
             });
-        let (call, place) = mainly(facts, alone)?;
-        Some(MainCommunication { call, place })
+        MainOperations::of(facts, alone)
     }
-}
 
-/// The call that issues most of some operations, each with a time in ns, and where most of these calls are.
-fn mainly(facts: &Facts<'_>, ops: impl Iterator<Item = (OpId, Ns)>) -> Option<(String, Option<Place>)> {
-    let trace = facts.trace;
-    let mut by_name = BTreeMap::<Sym, (Ns, Vec<(CallId, Ns)>)>::new();
-    for (op, ns) in ops {
-        let Some(call) = facts.outermost(trace.ops.call[op.index()]).some() else { continue };
-        let (all, calls) = by_name.entry(trace.calls.name[call.index()]).or_default();
-        *all += ns;
-        calls.extend((calls.len() < PLACED).then_some((call, ns)));
+    /// Operations, each with a time in ns.
+    fn of(facts: &Facts<'_>, ops: impl Iterator<Item = (OpId, Ns)>) -> Option<MainOperations> {
+        let trace = facts.trace;
+        let mut by_name = BTreeMap::<Sym, (Ns, Vec<(CallId, Ns)>)>::new();
+        for (op, ns) in ops {
+            let Some(call) = facts.outermost(trace.ops.call[op.index()]).some() else { continue };
+            let (all, calls) = by_name.entry(trace.calls.name[call.index()]).or_default();
+            *all += ns;
+            calls.extend((calls.len() < PLACED).then_some((call, ns)));
+        }
+        let (name, (_, calls)) = by_name.into_iter().max_by_key(|(_, (ns, _))| *ns)?;
+        let places = Places::new(trace, calls.iter().map(|(call, _)| Stretch::Call(*call)).collect());
+        Some(MainOperations { call: trace.text(name).to_owned(), place: places.most(calls).cloned() })
     }
-    let (name, (_, calls)) = by_name.into_iter().max_by_key(|(_, (ns, _))| *ns)?;
-    let places = Places::new(trace, calls.iter().map(|(call, _)| Stretch::Call(*call)).collect());
-    Some((trace.text(name).to_owned(), places.most(calls).cloned()))
 }
 
 /// Equal parts of a GPU's time for which its busy share is known: what a line of a terminal shows.

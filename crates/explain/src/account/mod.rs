@@ -39,7 +39,7 @@ mod sums;
 mod thread;
 mod trail;
 
-pub use busy::{Busy, MainCommunication, MainCopies};
+pub use busy::{Busy, MainOperations};
 pub use collectives::collectives;
 pub use filling::SmallKernels;
 pub use idle::{Idle, IdlePart, IdleReason};
@@ -312,12 +312,12 @@ fn gpu(
         name: trace.text(trace.devices.name[timeline.device.index()]).to_owned(),
         span_ns,
         busy_ns,
-        main_copies: MainCopies::of(blame.facts, timeline, &busy),
+        main_copies: MainOperations::copies(blame.facts, timeline, &busy),
         small_kernels: SmallKernels::of(blame.facts, timeline, &busy),
         busy,
         busy_over_time: over_time.busy(),
         exposed_communication_ns: computing_ns.map_or(0, |computing| busy_ns - computing),
-        main_communication: MainCommunication::of(blame.facts, timeline, computing.as_ref()),
+        main_communication: MainOperations::communication(blame.facts, timeline, computing.as_ref()),
         collective_wait_ns: is_known.then_some(wait_ns),
         idle: by_cause(blame, &charged(&rows)),
         held_back: Vec::new(),

@@ -1,6 +1,6 @@
 //! Accounts as they are reported.
 
-use super::busy::{Busy, MainCommunication, MainCopies};
+use super::busy::{Busy, MainOperations};
 use super::filling::SmallKernels;
 use super::idle::Idle;
 use super::margin::Margin;
@@ -60,7 +60,7 @@ pub struct GpuAccount {
     /// `busy_ns` by what it did.
     pub busy: Busy,
     /// The copies that take a quarter of `busy_ns` or more; else `null`.
-    pub main_copies: Option<MainCopies>,
+    pub main_copies: Option<MainOperations>,
     /// Kernels that do not fill the GPU, if its kernels do not; else `null`.
     pub small_kernels: Option<SmallKernels>,
     /// The busy share of each of some equal parts of its time, 0 to 1.
@@ -70,7 +70,7 @@ pub struct GpuAccount {
     /// between them.
     pub exposed_communication_ns: Ns,
     /// Operations that are most of that; `null` if it never communicates.
-    pub main_communication: Option<MainCommunication>,
+    pub main_communication: Option<MainOperations>,
     /// Idle time in which a collective's kernel waited for a later rank, ns; `None` if its collectives have no counterpart in
     /// the trace, so that this time is a part of `exposed_communication_ns`.
     pub collective_wait_ns: Option<Ns>,

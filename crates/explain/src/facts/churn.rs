@@ -101,13 +101,16 @@ mod tests {
         assert_eq!(object("cudaGraphLaunch"), None);
     }
 
+    /// Objects that are made (`+`) and destroyed (`-`).
+    fn churn(calls: &str) -> Churn {
+        let mut churn = Churn::default();
+        calls.chars().for_each(|call| churn.add(call == '-'));
+        churn
+    }
+
     #[test]
     fn objects_that_are_kept_are_no_habit() {
-        let of = |calls: &str| {
-            let mut churn = Churn::default();
-            calls.chars().for_each(|call| churn.add(call == '-'));
-            churn.is_habit()
-        };
+        let of = |calls: &str| churn(calls).is_habit();
         assert!(of("+-+-+-+-+-+-"));
         assert!(of("++--++--++--++--++--++--"));
         assert!(!of("++++++------"), "a set for the whole program");
@@ -117,11 +120,7 @@ mod tests {
 
     #[test]
     fn processes_come_and_go_in_generations() {
-        let of = |calls: &str| {
-            let mut churn = Churn::default();
-            calls.chars().for_each(|call| churn.add(call == '-'));
-            churn.is_of_generations()
-        };
+        let of = |calls: &str| churn(calls).is_of_generations();
         assert!(of("++--++--++--"));
         assert!(!of("++++++------"), "ranks of one job");
         assert!(!of("+-+-+-"), "a few");

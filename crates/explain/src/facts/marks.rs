@@ -84,7 +84,7 @@ const KINDS: &[Kind] = {
             &["gc_collect_", "_PyGC_Collect", "PyGC_Collect", "collect>"],
         ),
         kind(GarbageCollection, "Julia's collector", "", &["ijl_gc_collect", "jl_gc_collect"]),
-        kind(GarbageCollection, "Java's collector", "", JAVA_GC),
+        kind(GarbageCollection, "Java's collector", "libjvm", JAVA_GC),
         kind(Cause::Gil, "", "", &["take_gil", "PyEval_RestoreThread", "PyGILState_Ensure"]),
         kind(DataLoading, "DataLoader", "torch/utils/data/_utils/worker.py", &["_worker_loop"]),
         kind(DataLoading, "DataLoader", "torch/utils/data/dataloader.py", LOADER),
@@ -142,14 +142,8 @@ const CUDNN: &[&str] =
     &["create_cudnn_execution_plan", "create_execution_plans", "build_plans", "build_operation_graph"];
 
 /// Functions of HotSpot's that ask for a collection, or do it.
-const JAVA_GC: &[&str] = &[
-    "JVM_GC",
-    "CollectedHeap::collect",
-    "G1CollectedHeap::",
-    "G1FullCollector::",
-    "GenCollectedHeap::",
-    "PSParallelCompact::",
-];
+const JAVA_GC: &[&str] =
+    &["JVM_GC", "collect", "do_collection", "do_full_collection", "G1FullCollector::", "PSParallelCompact::"];
 
 /// Functions of MPI's that wait for another rank, and those in which Open MPI and MPICH do.
 const MPI: &[&str] = &[
@@ -389,6 +383,8 @@ mod tests {
         let java = "G1CollectedHeap::collect(GCCause::Cause)";
         assert_eq!(cause("/usr/lib/jvm/libjvm.so", java), Some(Cause::GarbageCollection));
         assert_eq!(cause("/usr/lib/jvm/libjvm.so", "ObjectMonitor::enter"), None, "a lock of the program's");
+        assert_eq!(cause("/usr/lib/jvm/libjvm.so", "G1CollectedHeap::mem_allocate(unsigned long)"), None);
+        assert_eq!(cause("/home/me/libmine.so", "collect(int)"), None, "the program's own");
         assert_eq!(cause("/usr/bin/python3.8", "take_gil"), Some(Cause::Gil));
         assert_eq!(cause("libLLVM-13jl.so", "LLVMRunPassManager"), Some(Cause::KernelBuild));
         let record = "CUDAGraphNode._record";

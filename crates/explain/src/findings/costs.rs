@@ -12,7 +12,7 @@ use crate::result::framework::Frameworks;
 use crate::{Cause, Confidence, Evidence, Example, Finding, Place, Unselected};
 use rustc_hash::FxHashMap;
 use std::collections::BTreeMap;
-use trace::{Ns, StackId, Sym};
+use trace::{Ns, Source, StackId, Sym};
 
 /// A cost happens once if its three longest stretches are at least this part of it, in tenths, and the longest one half of it.
 /// Choices: of three equal ones nobody knows that there is no fourth.
@@ -276,13 +276,16 @@ pub(super) fn example((ns, start): &(Ns, Ns)) -> Example {
     Example { start_ns: *start, duration_ns: *ns }
 }
 
-/// Evidence of a root. Samples show a wait that was not recorded; ranks that are not in the trace show in the times of kernels alone.
+/// Evidence of a root. Samples show a wait that was not recorded; ranks that are not in the trace show in the times of kernels alone, and
+/// holders of locks in the times of waits, unless our recorder saw them.
 pub(super) fn evidence(facts: &Facts<'_>, root: &Root) -> Evidence {
     let waits = root.cause == Cause::CollectiveWait;
     if waits && matches!(root.culprit, Culprit::Call(..)) {
         Evidence::Timing
     } else if (waits || root.cause == Cause::Lock) && matches!(root.culprit, Culprit::Spot(..)) {
         Evidence::Sample
+    } else if root.cause == Cause::Lock && facts.trace.meta.source != Source::HOLDUP.id {
+        Evidence::Timing
     } else {
         About::of(root.cause).evidence_in(&facts.trace.meta.source)
     }

@@ -9,12 +9,13 @@ pub(super) static ABOUT: About = About {
     bound: Bound::Host,
     family: Family::Lock,
     nature: Nature::Lost,
-    evidence: &[Evidence::Lock, Evidence::Sample],
+    evidence: &[Evidence::Lock, Evidence::Sample, Evidence::Timing],
     fixes: &[],
     state: State::Account {
         because: &[
             "the waits were recorded, with who held the lock or ended the wait",
             "samples of the thread lie in functions that wait for other threads",
+            "the waits were recorded; who held the lock or ended the wait follows from who got it last, or was awake",
         ],
         why: "a thread that waits for another one makes no calls",
     },
