@@ -54,6 +54,7 @@ pub use account::{
     StreamAccount, ThreadAccount, WaitPart, collectives,
 };
 pub use facts::call_tree::TreeRow;
+pub use facts::marks::MESSAGES;
 pub use facts::options::Options;
 pub use facts::places::{place_of_stack, places};
 pub use facts::weights::{Depth, SAMPLE, weights};

@@ -16,9 +16,16 @@ pub(crate) fn short(place: &Place) -> String {
 /// Longest place where there is room for all of it, columns.
 const WIDE: usize = 72;
 
-/// Like [`short`], with longer names.
+/// Functions of which a name tells nothing that their line does not.
+const TELL_NOTHING: [&str; 3] = ["<module>", "<lambda>", "main"];
+
+/// Like [`short`], with longer names, and with the function of a line: `train.py:31 train_step`.
 pub(crate) fn wide(place: &Place) -> String {
-    within(place, WIDE)
+    let line = within(place, WIDE);
+    let name = at(&place.function, Level::Base);
+    let tells = place.line > 0 && !name.is_empty() && !TELL_NOTHING.contains(&name.as_ref());
+    let whole = if tells { format!("{line} {}", visible(&name)) } else { line.clone() };
+    if width(&whole) <= WIDE { whole } else { line }
 }
 
 /// The name of a call, as far as there is room for it.
@@ -27,7 +34,7 @@ pub(crate) fn called(call: &str) -> String {
 }
 
 fn within(place: &Place, columns: usize) -> String {
-    let file = place.file.rsplit('/').next().unwrap_or("");
+    let file = file_name(&place.file);
     // A compiler of a running program has no file, and a profiler none for what it wrote to memory.
     let is_made = file.starts_with('[') || file.starts_with("perf-") && file.ends_with(".map");
     let text = match (if is_made { "" } else { file }, place.line) {
@@ -51,6 +58,16 @@ fn within(place: &Place, columns: usize) -> String {
     visible(&elide(&text, columns)).into_owned()
 }
 
+/// The name of a file, of one that each of Python's packages has with the package: `nvfuser/__init__.py`.
+fn file_name(path: &str) -> &str {
+    let of_package = ["__init__.py", "__main__.py"];
+    let name = path.rfind('/').map_or(path, |at| &path[at + 1..]);
+    match of_package.contains(&name) {
+        true => path.rmatch_indices('/').nth(1).map_or(path, |(at, _)| &path[at + 1..]),
+        false => name,
+    }
+}
+
 /// The name of a function in so many columns, as far as that goes; the last of its namespaces or its class stays.
 fn function(name: &str, columns: usize) -> String {
     let levels = [Level::Whole, Level::NoParameters, Level::Template].map(|level| at(name, level));
@@ -72,7 +89,7 @@ const FUNCTION: usize = 32;
 pub(crate) fn below(finding: &Finding) -> String {
     let name = |place: &Place| {
         let function = fit(&[&place.function], FUNCTION).pop().unwrap_or_default();
-        let file = place.file.rsplit('/').next().unwrap_or("");
+        let file = file_name(&place.file);
         let at = if place.line > 0 { format!("{file}:{}", place.line) } else { file.to_owned() };
         let parts = [visible(&at).into_owned(), visible(&function).into_owned()];
         let parts: Vec<String> = parts.into_iter().filter(|text| !text.is_empty()).collect();
@@ -94,5 +111,29 @@ pub(crate) fn of_part(part: &AccountPart) -> String {
     match part.places.first() {
         Some(place) => named(place).trim_end().to_owned(),
         None => part.calls.join(", "),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_line_has_its_function_where_there_is_room() {
+        let of = |file: &str, function: &str| {
+            wide(&Place { file: file.into(), line: 3, function: function.into() })
+        };
+        assert_eq!(of("/home/a/train.py", "Trainer.step"), "train.py:3 Trainer.step");
+        assert_eq!(of("run.cu", "ns::sweep<float>(int, float*)"), "run.cu:3 sweep<…>");
+        assert_eq!(of("train.py", "<module>"), "train.py:3");
+        assert_eq!(of("train.py", &"f".repeat(70)), "train.py:3", "no room");
+    }
+
+    #[test]
+    fn a_file_that_each_package_has_is_named_with_the_package() {
+        let of = |file: &str| short(&Place { file: file.into(), line: 3, function: "f".into() });
+        assert_eq!(of("/lib/site-packages/nvfuser/__init__.py"), "nvfuser/__init__.py:3");
+        assert_eq!(of("nvfuser/__init__.py"), "nvfuser/__init__.py:3");
+        assert_eq!(of("__init__.py"), "__init__.py:3");
     }
 }

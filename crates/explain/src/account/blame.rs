@@ -403,6 +403,8 @@ impl Blame<'_> {
         let start = start + shares.blocked;
         charges.charge(Some(path), root(Cause::NoCpu), start, shares.runnable);
         let start = start + shares.runnable;
+        charges.charge(Some(path), root(Cause::Gil), start, shares.locked);
+        let start = start + shares.locked;
         let builds = pause.is_some_and(|pause| self.sites.is_build(self.facts.trace, site, pause));
         let work = if builds { Cause::KernelBuild } else { Cause::HostCode };
         if let Some(begin) = self.facts.captures_anew(path.thread, segment.start) {

@@ -140,6 +140,12 @@ const ALIKE: usize = 8;
 const SHORTEST: usize = 10;
 const LONGER: Ns = 2;
 
+/// The same factor for messages from rank to rank whose bytes are unknown: those of one kernel differ less in size. A choice.
+const FAR_LONGER: Ns = 10;
+
+/// The kind of kernels that send messages from rank to rank.
+const MESSAGE: &str = "SendRecv";
+
 /// The slowest link between ranks, bytes per ns, and the time that any exchange may take to begin, ns: gigabit Ethernet has 0.125. Choices.
 const SLOWEST: f64 = 0.1;
 const BEGINS: Ns = 10_000_000;
@@ -151,11 +157,17 @@ const BEGINS_INSIDE: Ns = 100_000;
 
 /// The kernels of a stream that waited for ranks that are not in the trace: of those that exchange the same in the same communicator, the
 /// ones that take far longer than the shortest; of few, those that take longer than any link does; of ranks in one machine, those that take
-/// far longer than its links do. Without their bytes nobody knows which do the same.
+/// far longer than its links do. Without their bytes nobody knows which do the same, but for messages from rank to rank: stages of a
+/// pipeline send the same again and again. An exchange of all ranks with all is made of such messages, too, of any size.
 fn of_one_rank(trace: &Trace, kernels: &[Kernel]) -> Vec<Waiting> {
     let ops = &trace.ops;
+    let mixes =
+        || trace.strings.iter().any(|(_, text)| text.contains("all_to_all") || text.contains("alltoall"));
+    let sends = kernels.iter().any(|kernel| kernel.kind == MESSAGE) && !mixes();
     let mut alike = FxHashMap::<_, Vec<Kernel>>::default();
-    for kernel in kernels.iter().filter(|kernel| ops.bytes[kernel.op.index()] > 0) {
+    for kernel in
+        kernels.iter().filter(|kernel| ops.bytes[kernel.op.index()] > 0 || sends && kernel.kind == MESSAGE)
+    {
         let at = kernel.op.index();
         alike.entry((ops.name[at], ops.bytes[at], ops.communicator[at])).or_default().push(*kernel);
     }
@@ -164,15 +176,19 @@ fn of_one_rank(trace: &Trace, kernels: &[Kernel]) -> Vec<Waiting> {
         alike.sort_by_key(|kernel| (length(kernel), kernel.op));
         let exchange = match alike.len() >= ALIKE {
             true => length(&alike[alike.len() / SHORTEST]),
+            false if bytes == 0 => return Vec::new(),
             false => (bytes as f64 / SLOWEST) as Ns + BEGINS,
         };
-        let inside = ranks_inside(trace.text(communicator), trace.devices.len()).map(|ranks| {
+        let inside = ranks_inside(trace.text(communicator), trace.devices.len()).filter(|_| bytes > 0);
+        let inside = inside.map(|ranks| {
             let moved = bytes as f64 * passes(alike[0].kind, ranks) as f64;
             (moved / SLOWEST_INSIDE) as Ns + BEGINS_INSIDE
         });
         let exchange = inside.map_or(exchange, |inside| exchange.min(inside));
-        alike.retain(|kernel| length(kernel) > LONGER * exchange + TOGETHER);
-        alike.into_iter().map(move |kernel| Waiting { kernel, until: kernel.end - exchange, last: None })
+        let longer = if bytes == 0 { FAR_LONGER } else { LONGER };
+        alike.retain(|kernel| length(kernel) > longer * exchange + TOGETHER);
+        let waiting = |kernel: Kernel| Waiting { kernel, until: kernel.end - exchange, last: None };
+        alike.into_iter().map(waiting).collect()
     });
     waiting.collect()
 }

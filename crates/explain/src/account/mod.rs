@@ -15,6 +15,7 @@ mod filling;
 mod gaps;
 mod held_back;
 mod idle;
+mod interpreters;
 mod known_calls;
 mod late;
 mod lateness;

@@ -5,6 +5,7 @@
 //! between calls: a thread that blocks makes a pause, a thread that only works between two launches makes short ones.
 
 use super::activity::Activity;
+use super::interpreters::Interpreters;
 use super::segment::{Doing, Segment};
 use crate::facts::Facts;
 use crate::facts::index;
@@ -45,7 +46,7 @@ impl Pause {
             false => part(self.blocked).min(known),
         };
         let runnable = part(self.runnable).min(known - blocked);
-        Shares { blocked, runnable, running: known - blocked - runnable, unknown: length - known }
+        Shares { blocked, runnable, running: known - blocked - runnable, unknown: length - known, locked: 0 }
     }
 }
 
@@ -65,6 +66,8 @@ pub(super) struct Shares {
     pub runnable: Ns,
     pub running: Ns,
     pub unknown: Ns,
+    /// In Python's code while another thread had Python's lock.
+    pub locked: Ns,
 }
 
 /// `ns · part / whole`, rounded down; `whole` is positive.
@@ -80,6 +83,7 @@ pub(super) struct Outside {
     known: Vec<Times>,
     /// The scheduler's intervals of each thread in which it was ready without a processor while in calls.
     crowded: Vec<Vec<Crowded>>,
+    interpreters: Interpreters,
 }
 
 /// An interval of the scheduler's.
@@ -111,7 +115,8 @@ impl Outside {
             filled.done()
         });
         let (pauses, crowded) = filled.unzip();
-        let mut outside = Outside { pauses, known, crowded };
+        let interpreters = Interpreters::of(facts.trace);
+        let mut outside = Outside { pauses, known, crowded, interpreters };
         let users = index::user_ranges_by_thread(facts.trace);
         for thread in facts.trace.threads.ids().filter(|thread| !is_scheduled[thread.index()]) {
             outside.set_marked(thread, &users[thread.index()]);
@@ -189,10 +194,12 @@ impl Outside {
     /// How a segment outside calls is divided. One that is no pause is the program's own work between two calls.
     pub fn shares(&self, thread: ThreadId, segment: &Segment) -> Shares {
         let known = self.known[thread.index()].part(segment.start, segment.end);
-        match self.pause(thread, segment) {
+        let shares = match self.pause(thread, segment) {
             Some(pause) => pause.split(segment, known),
             None => Shares { running: known, unknown: segment.length() - known, ..Shares::default() },
-        }
+        };
+        let locked = self.interpreters.waited(thread, segment.start, segment.end).min(shares.running);
+        Shares { running: shares.running - locked, locked, ..shares }
     }
 }
 

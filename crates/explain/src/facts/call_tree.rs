@@ -57,9 +57,14 @@ pub(crate) fn tree(trace: &Trace, stacks: &[(StackId, u64)], place: &Place) -> V
 
 /// The deepest function with a line that has at least half of a tree's samples, and the deepest one, or the library, without.
 pub(crate) fn inner(tree: &[TreeRow]) -> Vec<Place> {
+    inner_above(tree, |_| false)
+}
+
+/// Like [`inner`], of the functions above the first one of some library.
+pub(crate) fn inner_above(tree: &[TreeRow], is_of_library: impl Fn(&Place) -> bool) -> Vec<Place> {
     let (mut lined, mut native) = (None, None);
     for (row, depth) in tree.iter().zip(0..) {
-        if row.depth != depth || row.share < 0.5 {
+        if row.depth != depth || row.share < 0.5 || is_of_library(&row.place) {
             break;
         }
         match row.place.line {
@@ -123,6 +128,11 @@ fn told(trace: &Trace, frame: FrameId) -> Option<Place> {
     let tells = if row.line > 0 { !PASSED_ON.contains(&last) } else { is_telling(trace, &row) };
     let place = of_frame(trace, &row);
     tells.then(|| if is_unnamed(function) { Place { function: String::new(), ..place } } else { place })
+}
+
+/// The place of the innermost frame of a stack, if it has a line and tells something.
+pub(crate) fn told_of_stack(trace: &Trace, stack: StackId) -> Option<Place> {
+    told(trace, trace.stacks.frame[stack.index()].some()?).filter(|place| place.line > 0)
 }
 
 fn is_unnamed(function: &str) -> bool {
@@ -204,6 +214,17 @@ mod tests {
     fn a_library_is_named_below_the_line_that_calls_it() {
         let (call, native) = (("lib.py", "forward", 9), ("/usr/lib/libfft.so", "fft::plan", 0));
         assert_eq!(deepest(&[(&[MAIN, call, native], 9)]), ["forward", "fft::plan"]);
+    }
+
+    #[test]
+    fn a_function_is_named_that_calls_a_library() {
+        let (calls, run, build) = (("rotary.py", "apply", 9), ("jit.py", "run", 4), ("jit.py", "compile", 7));
+        let above = |path: &[(&str, &str, u32)]| {
+            let places = inner_above(&rows(&[(path, 9)]), |place| place.file == "jit.py");
+            places.into_iter().map(|place| place.function).collect::<Vec<_>>()
+        };
+        assert_eq!(above(&[MAIN, calls, run, build]), ["apply"]);
+        assert!(above(&[MAIN, run, build]).is_empty(), "the program's own line calls it");
     }
 
     #[test]

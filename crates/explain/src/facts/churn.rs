@@ -33,13 +33,18 @@ const OBJECTS: [(Object, &str, &str); 12] = [
 /// Fewest rounds, each of an object that is made after one was destroyed, that are a habit: a choice.
 const ROUNDS: u64 = 5;
 
+/// Modules of the same kernels that are loaded again: so many times as many as there are kernels. A choice.
+const SAME: u64 = 3;
+
 /// How often a process made and destroyed objects of a kind.
 #[derive(Clone, Copy, Default, Debug)]
 pub(crate) struct Churn {
     pub made: u64,
     pub destroyed: u64,
-    /// How often graphs were launched.
+    /// How often graphs were launched, or kernels of modules.
     pub launched: u64,
+    /// How many kernels are in the modules that were used.
+    pub kernels: u64,
     /// How often one was made after one was destroyed.
     rounds: u64,
     last_destroyed: bool,
@@ -54,9 +59,10 @@ impl Churn {
     }
 
     /// Whether most objects live for a round: those that are kept are not destroyed before the end. Graphs that are launched once or twice
-    /// are of no more use, whether they are destroyed or not.
+    /// are of no more use, whether they are destroyed or not, and so are modules of the same few kernels.
     pub fn is_habit(&self) -> bool {
         let is_used_up = self.launched >= self.made && self.launched <= self.made * 2;
+        let is_used_up = is_used_up && self.made >= self.kernels * SAME;
         self.rounds >= ROUNDS && self.destroyed * 2 >= self.made || self.made > ROUNDS && is_used_up
     }
 }
@@ -116,6 +122,15 @@ mod tests {
         assert!(!of("++++++------"), "a set for the whole program");
         assert!(!of("+-+-+-"), "a few");
         assert!(!of("+++++++++++++++++++-+-+-+-+-+-"), "most are kept");
+    }
+
+    #[test]
+    fn modules_of_the_same_kernels_are_a_habit() {
+        let of = |made, launched, kernels| Churn { made, launched, kernels, ..Churn::default() }.is_habit();
+        assert!(of(30, 30, 2));
+        assert!(!of(30, 30, 20), "most kernels are new");
+        assert!(!of(30, 300, 2), "each is launched many times");
+        assert!(!of(4, 4, 1), "a few");
     }
 
     #[test]

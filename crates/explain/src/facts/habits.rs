@@ -224,9 +224,30 @@ impl Facts<'_> {
             if let Some((kind, destroys)) = object.filter(|_| self.outermost(call) == call) {
                 churns.entry((self.process(call), kind)).or_default().add(destroys);
             }
+            let modules = churns.get_mut(&(self.process(call), Object::Module));
+            if let Some(modules) = modules.filter(|_| self.class(call) == Class::Launch) {
+                modules.launched += u64::from(self.outermost(call) == call);
+            }
         }
+        self.count_kernels(&mut churns);
         churns.insert((ProcessId::NONE, Object::Context), self.contexts_of_processes(&objects));
         churns
+    }
+
+    /// Counts the different kernels of each process with modules.
+    fn count_kernels(&self, churns: &mut FxHashMap<(ProcessId, Object), Churn>) {
+        if churns.keys().all(|(_, kind)| *kind != Object::Module) {
+            return;
+        }
+        let ops = &self.trace.ops;
+        let kernels = ops.ids().filter(|op| ops.kind[op.index()] == OpKind::Kernel);
+        let of_process =
+            |op: OpId| (self.trace.process_of_stream(ops.stream[op.index()]), ops.name[op.index()]);
+        for (process, _) in kernels.map(of_process).collect::<FxHashSet<_>>() {
+            if let Some(modules) = churns.get_mut(&(process, Object::Module)) {
+                modules.kernels += 1;
+            }
+        }
     }
 
     /// The contexts that processes make, one each, and that go with them.

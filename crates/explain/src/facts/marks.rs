@@ -1,7 +1,7 @@
 //! Known work: functions and ranges of libraries, each with the word that people have for the work below it.
 
-use crate::Cause;
 use crate::facts::places::built_in;
+use crate::{Cause, Place};
 use rustc_hash::FxHashMap;
 use trace::{FrameId, StackId, Trace};
 
@@ -95,6 +95,8 @@ const KINDS: &[Kind] = {
         kind(DataLoading, "Grain", "grain/_src/", &[]),
         kind(DataLoading, "WebDataset", "webdataset/", &[]),
         kind(DataLoading, "Datasets", "datasets/iterable_dataset.py", &[]),
+        // A range of the program's own says that it loads data.
+        kind(DataLoading, "", "\0", &[]),
         kind(FileWriting, "torch.save", "torch/serialization.py", &["save", "_save", "_legacy_save"]),
         kind(
             FileWriting,
@@ -124,6 +126,7 @@ const KINDS: &[Kind] = {
         kind(Feeding, "jax.device_put", "", &["LinearizeIntoImpl", "Linearize", "BufferFromHostBuffer"]),
         kind(Feeding, "cupy.asarray", "cupy/_creation/from_data.py", &[]),
         kind(CollectiveWait, "MPI", "", MPI),
+        kind(CollectiveWait, MESSAGES, "", MPI_MESSAGES),
         kind(CollectiveWait, "gloo", "", &["gloo::"]),
         kind(NoDemand, "Triton's Python backend", "", &["triton::backend::python::"]),
         kind(NoDemand, "vLLM's queue", "shm_broadcast.py", &["acquire_read", "dequeue"]),
@@ -145,14 +148,8 @@ const CUDNN: &[&str] =
 const JAVA_GC: &[&str] =
     &["JVM_GC", "collect", "do_collection", "do_full_collection", "G1FullCollector::", "PSParallelCompact::"];
 
-/// Functions of MPI's that wait for another rank, and those in which Open MPI and MPICH do.
+/// Functions of MPI's in which all ranks wait for the last one.
 const MPI: &[&str] = &[
-    "MPI_Wait",
-    "PMPI_Wait",
-    "MPI_Recv",
-    "PMPI_Recv",
-    "MPI_Sendrecv",
-    "PMPI_Sendrecv",
     "MPI_Barrier",
     "PMPI_Barrier",
     "MPI_Allreduce",
@@ -165,6 +162,19 @@ const MPI: &[&str] = &[
     "PMPI_Bcast",
     "MPI_Reduce",
     "PMPI_Reduce",
+];
+
+/// The name of the work of a finding whose time is for messages between ranks.
+pub const MESSAGES: &str = "MPI's messages";
+
+/// Functions of MPI's that wait for messages, and those in which Open MPI and MPICH do.
+const MPI_MESSAGES: &[&str] = &[
+    "MPI_Wait",
+    "PMPI_Wait",
+    "MPI_Recv",
+    "PMPI_Recv",
+    "MPI_Sendrecv",
+    "PMPI_Sendrecv",
     "opal_progress",
     "ucp_worker_progress",
 ];
@@ -239,7 +249,8 @@ fn without_tsl(name: &str) -> &str {
 /// Whether a library marks its own work with a range of this name: its caller need not know of it.
 pub(crate) fn is_of_library(name: &str) -> bool {
     let name = without_tsl(name);
-    OF_LIBRARIES.iter().any(|start| name.starts_with(start)) || Mark::of_range(name).is_some()
+    OF_LIBRARIES.iter().any(|start| name.starts_with(start))
+        || !loads_data(name) && Mark::of_range(name).is_some()
 }
 
 impl Mark {
@@ -269,6 +280,17 @@ impl Mark {
     /// Whether a native library does it, by the names of its functions alone.
     pub fn is_native(self) -> bool {
         self.kind().file.is_empty()
+    }
+
+    /// Whether a place is in the library that does it.
+    pub fn is_in(self, place: &Place) -> bool {
+        fn first(path: &str) -> &str {
+            path.split('/').next().unwrap_or("")
+        }
+        // A profiler writes paths from the folder on, in which Python finds modules.
+        let within = place.file.rsplit_once("-packages/").map_or(place.file.as_str(), |(_, within)| within);
+        let library = first(self.kind().file);
+        !library.is_empty() && first(within) == library
     }
 
     /// Whether a thread sleeps in it: time awake there is of what comes before or after.
@@ -308,14 +330,39 @@ impl Mark {
     pub fn of_range(name: &str) -> Option<Mark> {
         let name = without_tsl(name);
         let is_it = |row: &&(&str, &str, _, _)| name.starts_with(row.0) && name.ends_with(row.1);
-        let of_mpi =
-            || MPI.iter().any(|start| name.starts_with(start)).then_some((Cause::CollectiveWait, "MPI"));
+        let of_mpi = || {
+            let title = [("MPI", MPI), (MESSAGES, MPI_MESSAGES)]
+                .into_iter()
+                .find(|(_, functions)| functions.iter().any(|start| name.starts_with(start)));
+            title.map(|(title, _)| (Cause::CollectiveWait, title))
+        };
         // Python's locks, and so its queues.
         let of_lock = || (built_in(name) == Some("acquire")).then_some((Cause::Lock, ""));
+        let of_loading = || loads_data(name).then_some((Cause::DataLoading, ""));
         let known = RANGES.iter().find(is_it).map(|row| (row.2, row.3));
-        let (cause, title) = known.or_else(of_mpi).or_else(of_lock)?;
+        let (cause, title) = known.or_else(of_mpi).or_else(of_lock).or_else(of_loading)?;
         KINDS.iter().position(|kind| kind.cause == cause && kind.title == title).and_then(Mark::of_row)
     }
+}
+
+/// Whether the name of a range says that data is loaded in it: `load batch`, `data_loading`, `get-next-samples`.
+fn loads_data(name: &str) -> bool {
+    let name = name.to_lowercase();
+    let mut words = name.split(|one: char| !one.is_ascii_alphabetic()).filter(|word| !word.is_empty());
+    let is_of = |words: &[&str], word: &str| words.contains(&word);
+    let verbs = ["load", "loading", "loader", "fetch", "fetching", "next", "read", "reading"];
+    let nouns = ["batch", "batches", "data", "sample", "samples", "dataset", "minibatch"];
+    let [mut verb, mut noun, mut others] = [0; 3];
+    for word in words.by_ref() {
+        match () {
+            () if is_of(&["dataloader", "dataloading"], word) => return true,
+            () if is_of(&verbs, word) => verb += 1,
+            () if is_of(&nouns, word) => noun += 1,
+            () if is_of(&["the", "a", "get", "input", "training", "train", "of"], word) => {}
+            () => others += 1,
+        }
+    }
+    verb > 0 && noun > 0 && others == 0
 }
 
 /// `save` of `Saver.save` and `Linearize` of `xla::Client::Linearize(int)`, without template arguments.
@@ -396,17 +443,32 @@ mod tests {
         let title = |range: &str| Mark::of_range(range).map(Mark::title);
         let loader = "enumerate(DataLoader)#_SingleProcessDataLoaderIter.__next__";
         assert_eq!(title(loader), Some("DataLoader"));
-        assert_eq!(title("DataLoader"), None);
+        assert_eq!(title("DataLoader"), Some(""), "a range of the program's own");
         assert_eq!(title("compile_fx_inner (dynamo_timed)"), Some("torch.compile"));
         let recorded = "CompiledFunction in CUDAGraphNode.record (dynamo_timed)";
         assert_eq!(title(recorded), Some("torch.compile's graphs"));
         assert_eq!(title("Torch-Compiled Region: 0/0"), None, "it runs what was compiled");
         assert_eq!(title("TSL:XlaCompile:#module=jit_step#"), Some("XLA"));
-        assert_eq!(["MPI_Waitall", "MPI_Init"].map(title), [Some("MPI"), None]);
+        let of_mpi = ["MPI_Allreduce", "MPI_Waitall", "MPI_Init"].map(title);
+        assert_eq!(of_mpi, [Some("MPI"), Some(MESSAGES), None]);
         let lock = "<built-in method acquire of _thread.lock object at 0x7f80>";
         assert!(Mark::of_range(lock).is_some_and(Mark::is_sleep));
         assert_eq!(Mark::of_range("acquire"), None, "the program's own");
         assert_eq!(title("TSL:XlaModule:#hlo_module=jit_step,program_id=3#"), None, "it runs");
+    }
+
+    #[test]
+    fn a_range_says_that_it_loads_data() {
+        for name in
+            ["load batch", "data_loading", "Data Loading", "get_next_batch", "DataLoader", "fetch-samples"]
+        {
+            assert!(loads_data(name), "{name}");
+        }
+        for name in
+            ["batch 7", "load model", "upload", "read loss of batch", "train", "next", "data parallel"]
+        {
+            assert!(!loads_data(name), "{name}");
+        }
     }
 
     #[test]

@@ -56,7 +56,7 @@ pub(super) fn is_own_code(file: &str) -> bool {
 
 /// How functions of libraries begin that do what their callers ask for, whatever module they are in: of C and C++, of interpreters, and of
 /// Java's standard packages, as HotSpot writes them for profilers.
-const OF_LIBRARIES: [&str; 22] = [
+const OF_LIBRARIES: [&str; 27] = [
     "uv_",
     "pthread_",
     "std::",
@@ -79,6 +79,12 @@ const OF_LIBRARIES: [&str; 22] = [
     "Unsafe_",
     "Ljava/",
     "Lsun/",
+    // What runs Julia's code, and what CUDA.jl calls the driver with, as Julia names compiled methods.
+    "jl_",
+    "ijl_",
+    "julia_cudacall",
+    "julia_launch",
+    "julia_macro_expansion",
 ];
 
 /// Whether a native frame has a name and is outside CUDA's, the tracer's and the C libraries.
@@ -90,9 +96,11 @@ pub(super) fn is_own_module(trace: &Trace, frame: &Frame) -> bool {
     let theirs_inlined = theirs_inlined || OF_LIBRARIES.iter().any(|start| function.starts_with(start));
     let named = !function.is_empty() && !function.starts_with("0x") && !function.starts_with('[');
     let file = file_name(trace.text(frame.module));
-    let compiles = ["libLLVM", "libjulia-codegen", "libnvrtc", "libnvJitLink", "libnvvm"];
+    let compiles = ["libLLVM", "libnvrtc", "libnvJitLink", "libnvvm"];
     let compiles = compiles.iter().any(|start| file.starts_with(start));
-    named && !theirs_inlined && !compiles && is_beyond_cuda(trace, frame)
+    // The `main` of a program that runs others says nothing of these.
+    let interprets = ["julia", "java", "node"].contains(&file) || file.starts_with("python");
+    named && !theirs_inlined && !compiles && !interprets && is_beyond_cuda(trace, frame)
 }
 
 /// Whether a native frame is in a library or a program, but not in CUDA's, the tracer's or the C libraries.
@@ -106,11 +114,16 @@ fn is_beyond_cuda(trace: &Trace, frame: &Frame) -> bool {
         "libToolsInjection",
         "libnvidia",
         "libstdc++",
+        "libm.so",
+        "libm-",
+        "libgfortran",
         "libmpi",
         "libopen-",
         "libucp",
         "libuct",
         "libucs",
+        "libjulia",
+        "sys.so",
     ];
     let file = file_name(trace.text(frame.module));
     !file.is_empty() && !theirs.iter().any(|start| file.starts_with(start))

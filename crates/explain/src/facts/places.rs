@@ -430,7 +430,7 @@ mod tests {
             trace.calls.stack[0] = caller;
             places(&trace, &[CallId::new(0)])[0].as_ref().map(|place| place.function.clone()).unwrap()
         };
-        let (driver, made, runs) = (("f", "libcuda.so.1", 0), ("0x7f00", "", 0), ("apply", "libjulia.so", 0));
+        let (driver, made, runs) = (("f", "libcuda.so.1", 0), ("0x7f00", "", 0), ("apply", "libruby.so", 0));
         let user = RangeKind::User;
         assert_eq!(place(&[driver, made, runs], user), "0");
         // A name or a line is preferred to a range; without a range, only the library remains.

@@ -4,11 +4,11 @@ use crate::About;
 use crate::account::{Costs, Culprit, Root, Row, SpotId};
 use crate::analysis::group::Key;
 use crate::facts::Facts;
-use crate::facts::call_tree::{TreeRow, inner};
+use crate::facts::call_tree::{TreeRow, inner, inner_above};
 use crate::facts::marks::Mark;
 use crate::findings::links::may_be_of_calls;
 use crate::result::finding::Phase;
-use crate::result::framework::Frameworks;
+use crate::result::framework::{Frameworks, PROFILE_OF_PYTORCH};
 use crate::{Cause, Confidence, Evidence, Example, Finding, Place, Unselected};
 use rustc_hash::FxHashMap;
 use std::collections::BTreeMap;
@@ -212,13 +212,15 @@ pub(crate) fn first_in_any_case(facts: &Facts<'_>, costs: &Costs) -> Option<Caus
     (first >= costs.worth_ns && first > second + time(&of_calls)).then_some(cause)
 }
 
-/// The functions below a place that a finding names beside known work: the line that calls a native library, and none for a library that
-/// its own lines identify.
+/// The functions below a place that a finding names beside known work: the line that calls the library that does it.
 pub(super) fn inner_beside(mark: Option<Mark>, tree: &[TreeRow]) -> Vec<Place> {
-    let mut inner = inner(tree);
-    if let Some(mark) = mark.filter(|mark| !mark.title().is_empty()) {
-        inner.retain(|place| place.line > 0 && mark.is_native());
-    }
+    let Some(mark) = mark.filter(|mark| !mark.title().is_empty()) else { return inner(tree) };
+    let mut inner = match mark.is_native() {
+        true => inner(tree),
+        false => inner_above(tree, |place| mark.is_in(place)),
+    };
+    // What loads data is above the line that the program waits at.
+    inner.retain(|place| place.line > 0 && mark.cause() != Cause::DataLoading);
     inner
 }
 
@@ -279,15 +281,18 @@ pub(super) fn example((ns, start): &(Ns, Ns)) -> Example {
 /// Evidence of a root. Samples show a wait that was not recorded; ranks that are not in the trace show in the times of kernels alone, and
 /// holders of locks in the times of waits, unless our recorder saw them.
 pub(super) fn evidence(facts: &Facts<'_>, root: &Root) -> Evidence {
-    let waits = root.cause == Cause::CollectiveWait;
+    let (waits, source) = (root.cause == Cause::CollectiveWait, &facts.trace.meta.source);
     if waits && matches!(root.culprit, Culprit::Call(..)) {
         Evidence::Timing
     } else if (waits || root.cause == Cause::Lock) && matches!(root.culprit, Culprit::Spot(..)) {
         Evidence::Sample
-    } else if root.cause == Cause::Lock && facts.trace.meta.source != Source::HOLDUP.id {
+    } else if root.cause == Cause::Gil && !matches!(root.culprit, Culprit::Lock(..)) {
+        // A profiler of Python's marks its functions, others take samples.
+        if source == PROFILE_OF_PYTORCH { Evidence::Timing } else { Evidence::Sample }
+    } else if root.cause == Cause::Lock && *source != Source::HOLDUP.id {
         Evidence::Timing
     } else {
-        About::of(root.cause).evidence_in(&facts.trace.meta.source)
+        About::of(root.cause).evidence_in(source)
     }
 }
 

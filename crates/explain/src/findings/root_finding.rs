@@ -135,6 +135,9 @@ impl<'a> Roots<'a> {
             None if tree.is_empty() && mark.is_none() => {
                 self.operator_within(all, places).into_iter().collect()
             }
+            None if tree.is_empty() => {
+                mark.and_then(|mark| self.caller_of(all, places, mark)).into_iter().collect()
+            }
             None => inner_beside(mark, tree),
         }
     }

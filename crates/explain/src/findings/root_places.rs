@@ -3,7 +3,9 @@
 use super::costs::{Roots, is_chained, name, sleeps, time};
 use crate::account::{Culprit, Row, Sampled, add_to, is_for_work};
 use crate::analysis::group::Key;
-use crate::facts::places::{built_in, is_own_line, marked, place_of_stack, places};
+use crate::facts::call_tree::told_of_stack;
+use crate::facts::marks::Mark;
+use crate::facts::places::{Marked, built_in, is_own_line, marked, place_of_stack, places};
 use crate::{Cause, Place};
 use rustc_hash::FxHashMap;
 use trace::{CallId, Ns, Sym, ThreadId};
@@ -33,20 +35,42 @@ fn by_function(mut weights: Vec<(Place, i64)>) -> Vec<Place> {
 impl Roots<'_> {
     /// The operator or the built-in function that a thread ran at a line in most of the longest pauses of a row: a line may have many.
     pub(super) fn operator_within(&self, row: &Row, places: &[Place]) -> Option<Place> {
-        let (trace, line) = (self.facts.trace, places.first().filter(|place| place.line > 0)?);
+        let line = places.first().filter(|place| place.line > 0)?;
+        let trace = self.facts.trace;
+        let name = self.in_most_pauses(row, |marked| {
+            let range = marked.range.filter(|_| marked.place.as_ref() == Some(line))?;
+            let name = trace.text(trace.ranges.name[range.index()]);
+            built_in(name).or(Some(name).filter(|name| name.contains("::")))
+        })?;
+        Some(Place { file: String::new(), line: 0, function: name.to_owned() })
+    }
+
+    /// The function that calls the library that does known work in most of the longest pauses of a row, by the ranges around them; `None`
+    /// if the program's own line does.
+    pub(super) fn caller_of(&self, row: &Row, places: &[Place], mark: Mark) -> Option<Place> {
+        // What loads data works for a line above it, which waits.
+        let loads = mark.cause() == Cause::DataLoading;
+        let line = places.first().filter(|place| place.line > 0 && !loads)?;
+        let trace = self.facts.trace;
+        self.in_most_pauses(row, |marked| {
+            let stacks = marked.around.iter().map(|range| trace.ranges.stack[range.index()]);
+            let mut callers = stacks.filter_map(|stack| told_of_stack(trace, stack.some()?));
+            callers.by_ref().find(|place| mark.is_in(place))?;
+            callers.find(|place| !mark.is_in(place)).filter(|place| place != line)
+        })
+    }
+
+    /// The answer that most of the longest pauses of a row give.
+    fn in_most_pauses<T: PartialEq>(&self, row: &Row, tell: impl Fn(Marked) -> Option<T>) -> Option<T> {
         let [thread] = row.blamed[..] else { return None };
         let moments =
             row.longest.iter().filter(|(ns, _)| *ns > 0).map(|(ns, start)| (thread, start + ns / 2));
         let moments: Vec<_> = moments.collect();
-        let mut names = Vec::new();
-        marked(trace, &moments, |_, marked| {
-            let range = marked.range.filter(|_| marked.place.as_ref() == Some(line));
-            let name = range.map(|range| trace.text(trace.ranges.name[range.index()]));
-            let told = name.and_then(|name| built_in(name).or(Some(name).filter(|name| name.contains("::"))));
-            told.into_iter().for_each(|name| add_to(&mut names, name, 1));
+        let mut found = Vec::new();
+        marked(self.facts.trace, &moments, |_, marked| {
+            tell(marked).into_iter().for_each(|told| add_to(&mut found, told, 1));
         });
-        let (name, _) = names.into_iter().find(|(_, count)| count * 2 > moments.len())?;
-        Some(Place { file: String::new(), line: 0, function: name.to_owned() })
+        found.into_iter().find(|(_, count)| count * 2 > moments.len()).map(|(told, _)| told)
     }
 
     /// The places of samples in some threads' calls of a function, most first.

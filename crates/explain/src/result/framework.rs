@@ -80,7 +80,7 @@ impl<'a> Frameworks<'a> {
 }
 
 /// The source of the traces that PyTorch's profiler writes.
-const PROFILE_OF_PYTORCH: &str = "kineto";
+pub(crate) const PROFILE_OF_PYTORCH: &str = "kineto";
 
 /// The packages of frameworks.
 const PACKAGES: [(&str, Framework); 6] = [

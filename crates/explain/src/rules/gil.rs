@@ -10,10 +10,14 @@ pub(super) static ABOUT: About = About {
     bound: Bound::Host,
     family: Family::Lock,
     nature: Nature::Lost,
-    evidence: &[Evidence::Lock],
+    evidence: &[Evidence::Lock, Evidence::Sample, Evidence::Timing],
     fixes: &[NO_GIL],
     state: State::Account {
-        because: &["the waits for the interpreter's lock and its holders were recorded"],
+        because: &[
+            "the waits for the interpreter's lock and its holders were recorded",
+            "samples of the thread lie in functions that wait for the interpreter's lock",
+            "several threads were in Python's code at once, and none of them in what it calls: one of them ran",
+        ],
         why: "one thread at a time runs Python; a thread that waits for the lock makes no calls",
     },
 };

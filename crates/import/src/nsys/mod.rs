@@ -17,6 +17,7 @@ mod ops;
 mod python;
 mod reader;
 mod stacks;
+mod switches;
 #[cfg(test)]
 mod tests;
 mod threads;

@@ -4,6 +4,7 @@
 use super::blocking::{WaitTarget, awaited};
 use super::files;
 use super::reader::{Nsys, TIMES, thread};
+use super::switches::{Processors, Stop, Switch};
 use super::wakers;
 use crate::Problem;
 use crate::sqlite::{Builder, Fault, Value};
@@ -23,25 +24,12 @@ const A_WAIT: Ns = 20_000;
 const OFF: &str = "Nsight Systems does not tell a blocked thread from one that waits for a processor: its time off a \
                    processor counts as blocked.";
 
+/// The note on inferred waits for a processor.
+const TAKEN: &str = "Nsight Systems does not tell a blocked thread from one that waits for a processor: where another thread of the \
+                     program had the only one that a thread ever ran on, it counts as waiting for it.";
+
 /// The note on inferred releasers.
 const WOKEN: &str = "Nsight Systems does not say which thread ends another one's wait: the one that posts then, or the only one that is awake.";
-
-/// A thread starts or stops running.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-struct Switch {
-    thread: ThreadId,
-    at: Ns,
-    runs: bool,
-    /// Its state when it stops.
-    state: Stop,
-}
-
-/// The state of a thread that stops running.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-enum Stop {
-    Known(ThreadState),
-    Ended,
-}
 
 /// A call in which a thread waits.
 struct Waiting {
@@ -93,15 +81,15 @@ impl Nsys<'_> {
     fn switches(&mut self, known: &ProcessFilter) -> Result<Vec<Switch>, Problem> {
         let Nsys { rows, kinds, .. } = self;
         let (mut switches, mut others) = (Vec::new(), 0);
-        let columns = ["start", "isSchedIn", "globalTid", "threadState"];
-        rows.each(SCHEDULER, columns, |rows, [at, runs, tid, state]| {
+        let columns = ["start", "isSchedIn", "globalTid", "threadState", "cpu"];
+        rows.each(SCHEDULER, columns, |rows, [at, runs, tid, state, cpu]| {
             let at = moment(at)?;
             let runs = runs.int().ok_or("no direction")? != 0;
             match known.thread(rows, tid)? {
                 Some(thread) => {
                     let state =
                         if kinds.ended(state) { Stop::Ended } else { Stop::Known(kinds.state(state)) };
-                    switches.push(Switch { thread, at, runs, state });
+                    switches.push(Switch { thread, at, runs, state, cpu: cpu.int() });
                 }
                 None => others += 1,
             }
@@ -197,6 +185,8 @@ fn add_waits(trace: &mut Trace, waiting: &FxHashMap<ThreadId, Vec<Waiting>>) {
 fn add_states(trace: &mut Trace, switches: Vec<Switch>, waiting: &FxHashMap<ThreadId, Vec<Waiting>>) {
     let mut names = FxHashMap::<&'static str, Sym>::default();
     let (mut scheduled, mut unpaired, mut unknown) = (vec![false; trace.threads.len()], 0, false);
+    let mut taken = false;
+    let processors = Processors::of(&switches);
     for pair in switches.chunk_by(|a, b| a.thread == b.thread).flat_map(|of_thread| of_thread.windows(2)) {
         let [first, second] = [pair[0], pair[1]];
         let (thread, length) = (first.thread, second.at - first.at);
@@ -210,16 +200,23 @@ fn add_states(trace: &mut Trace, switches: Vec<Switch>, waiting: &FxHashMap<Thre
             (false, true) if first.state == Stop::Ended => {}
             (false, true) => {
                 let of_thread = waiting.get(&thread).map_or(&[][..], Vec::as_slice);
-                let row = off(row, first.state, of_thread, trace, &mut names);
+                let mut row = off(row, first.state, of_thread, trace, &mut names);
+                if row.state == ThreadState::Unknown && processors.are_taken(&row) {
+                    row = State { runnable: length, state: ThreadState::Runnable, ..row };
+                    taken = true;
+                }
                 unknown |= row.state == ThreadState::Unknown;
                 trace.states.push(row);
             }
             _ => unpaired += 1,
         }
     }
-    trace.meta.lost.records(&format!("{SCHEDULER}: a switch without its counterpart"), unpaired);
+    trace.meta.leave_out("scheduler events without their counterpart", unpaired);
     if unknown {
         trace.meta.notes.push(OFF.to_owned());
+    }
+    if taken {
+        trace.meta.notes.push(TAKEN.to_owned());
     }
     let mut blocked = Vec::new();
     for (&thread, all) in waiting.iter().filter(|(thread, _)| !scheduled[**thread]) {

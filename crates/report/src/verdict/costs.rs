@@ -168,14 +168,20 @@ fn rank(named: &mut [Named]) {
     let most = named.first().map_or(0.0, |first| first.share);
     let close = named.iter().take_while(|cause| cause.share >= most * CLOSE).count();
     let is_finding = |one: &Named| !one.id.is_empty();
-    named[..close].sort_by(|a, b| is_finding(b).cmp(&is_finding(a)).then(b.worth().total_cmp(&a.worth())));
+    // What a program does between launches belongs to the wait that exposes it.
+    let is_exposed = named[..close].iter().any(|one| one.exposes);
+    let is_owned = |one: &Named| is_exposed && one.is_short_work;
+    let found = |a: &Named, b: &Named| is_finding(b).cmp(&is_finding(a));
+    let owned = |a: &Named, b: &Named| is_owned(a).cmp(&is_owned(b));
+    named[..close].sort_by(|a, b| found(a, b).then(owned(a, b)).then(b.worth().total_cmp(&a.worth())));
     named[close..].iter_mut().for_each(|cause| cause.gain = 0.0);
     let can_be_mended = |one: &Named| {
         is_finding(one) && !is_usual(one.cause) && !one.fixes.is_empty() && one.share >= most * BEFORE_UNFOUND
     };
     // What a wait exposes may be one piece of work at one place: that is what to mend.
     if let Some(at) = named.first().filter(|first| first.exposes).and_then(|first| {
-        named.iter().position(|one| one.cause == Cause::HostCode && one.share >= first.share * ALL)
+        let is_piece = |one: &Named| one.cause == Cause::HostCode && !one.is_short_work;
+        named.iter().position(|one| is_piece(one) && one.share >= first.share * ALL)
     }) {
         named[..=at].rotate_right(1);
     }
@@ -324,7 +330,7 @@ mod tests {
 
     #[test]
     fn work_at_one_place_is_first_where_it_is_all_that_a_wait_exposes() {
-        let first = |work: f64, exposes: bool| {
+        let order = |work: f64, exposes: bool, is_short_work: bool| {
             let wait = Named {
                 id: "H1".to_owned(),
                 exposes,
@@ -332,14 +338,23 @@ mod tests {
                 fixes: vec!["a fix"],
                 ..Named::plain(Cause::HiddenSync, 0.3, String::new())
             };
-            let work = Named { id: "H2".to_owned(), ..Named::plain(Cause::HostCode, work, String::new()) };
+            let work = Named::plain(Cause::HostCode, work, String::new());
+            let work = Named { id: "H2".to_owned(), is_short_work, ..work };
             let mut named = [wait, work];
             rank(&mut named);
             named[0].cause
         };
+        let first = |work, exposes| order(work, exposes, false);
         assert_eq!(first(0.29, true), Cause::HostCode);
         assert_eq!(first(0.2, true), Cause::HiddenSync, "it exposes other work, too");
         assert_eq!(first(0.29, false), Cause::HiddenSync, "the wait itself costs as much");
+        assert_eq!(
+            order(0.35, true, true),
+            Cause::HiddenSync,
+            "it is what the program does between launches"
+        );
+        assert_eq!(order(0.35, false, true), Cause::HostCode, "nothing exposes it");
+        assert_eq!(order(0.61, true, true), Cause::HostCode, "most of it is exposed by something else");
     }
 
     #[test]

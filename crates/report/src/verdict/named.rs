@@ -27,6 +27,8 @@ pub(super) struct Named {
     pub share: f64,
     /// Whether most of the share is work of the host that comes after a wait and was hidden before.
     pub exposes: bool,
+    /// Whether it is host code in pauses that are short: what a program does between launches, and no piece of work of its own.
+    pub is_short_work: bool,
     /// `threads wait for Python's lock (GIL)`
     pub what: String,
     /// `, behind cudaMemcpyAsync`, where the call that was waited for is known.
@@ -47,6 +49,9 @@ pub(super) struct Named {
 /// A gain is printed beside a cost if it is larger by this part of the time: a choice.
 const MORE: f64 = 0.02;
 
+/// The mean of pauses from which on work of the host in them is a piece of its own, ns: a choice.
+const SHORT: Ns = 1_000_000;
+
 impl Named {
     /// Cost, or the gain of mending it if that is more: a wait that empties a queue costs what comes after it, too.
     pub fn worth(&self) -> f64 {
@@ -63,6 +68,7 @@ impl Named {
             cause,
             share,
             exposes: false,
+            is_short_work: false,
             what,
             behind,
             call: String::new(),
@@ -75,7 +81,6 @@ impl Named {
     }
 
     pub fn of(finding: &Finding, explanation: &Explanation, knows_costs: bool) -> Named {
-        let about = About::of(finding.cause);
         let behind = finding.holder.as_ref().filter(|holder| !holder.call.is_empty());
         let behind = behind.map_or(String::new(), |holder| format!(", behind {}", called(&holder.call)));
         let when = match finding.phase {
@@ -101,8 +106,10 @@ impl Named {
                 (false, 0) => finding.share,
                 (false, time) => finding.lost_ns as f64 / time as f64,
             },
-            what: format!("{}{when}", if is_between(finding) { BETWEEN } else { about.brief }),
+            what: format!("{}{when}", brief(finding, explanation)),
             exposes: knows_costs && finding.exposes(),
+            is_short_work: finding.cause == Cause::HostCode
+                && finding.pauses.as_ref().is_some_and(|pauses| pauses.ns < SHORT * pauses.count as Ns),
             behind,
             whole: place.map_or(String::new(), wide),
             call,
@@ -150,7 +157,8 @@ impl Named {
         let (whole, deep) =
             (deep(if self.whole.is_empty() { &self.at } else { &self.whole }), deep(&self.at));
         let (all, behind, at) = (self.fixes.len(), self.behind.as_str(), self.at.as_str());
-        let (called_whole, called) = (format!("{}{whole}", self.call), format!("{}{at}", self.call));
+        let called_whole = format!("{}{whole}", self.call);
+        let called = if self.call.is_empty() { deep.clone() } else { format!("{}{at}", self.call) };
         let forms = [
             (behind, called_whole.as_str(), all),
             (behind, whole.as_str(), all),
@@ -174,8 +182,18 @@ pub(super) fn time_of_threads(explanation: &Explanation) -> Ns {
 /// The words for host code between calls that follow each other at once, as launches do.
 const BETWEEN: &str = "host code runs between launches";
 
-fn is_between(finding: &Finding) -> bool {
-    finding.cause == Cause::HostCode && finding.fixes.iter().any(|fix| fix.id == "graph")
+/// The words for messages that are waited for; which rank is late shows where several are in the trace.
+const MESSAGES: &str =
+    "an exchange with other ranks runs alone, or another rank is late: start it sooner, beside kernels";
+
+/// The words for what a finding finds.
+fn brief(finding: &Finding, explanation: &Explanation) -> &'static str {
+    let between = finding.cause == Cause::HostCode && finding.fixes.iter().any(|fix| fix.id == "graph");
+    match () {
+        () if between => BETWEEN,
+        () if finding.work == explain::MESSAGES && explanation.trace.processes == 1 => MESSAGES,
+        () => About::of(finding.cause).brief,
+    }
 }
 
 /// `process 4711`: the rank that the others wait for.

@@ -171,9 +171,7 @@ fn communicating(explanation: &Explanation) -> Option<Named> {
     let gpu = gpus.iter().max_by_key(|gpu| gpu.exposed_communication_ns)?;
     // The time for which a rank waits for others is a part of it where others are not in the trace.
     let why = if gpu.collective_wait_ns.is_some() { "" } else { ", or another rank is late" };
-    let what = format!(
-        "communication runs alone, so that overlap was lost{why}: start it sooner, or in a stream of its own"
-    );
+    let what = format!("communication runs alone{why}: start it sooner, or in a stream of its own");
     let main = gpu.main_communication.as_ref().filter(|_| share >= ALONE)?;
     Some(Named {
         at: main.place.as_ref().map_or_else(|| visible(&main.call).into_owned(), short),

@@ -54,11 +54,34 @@ fn a_thread_runs_from_one_switch_to_the_next() {
         (210, 230, 20, 0, Running, ""),
     ];
     assert_eq!(rows, expected);
-    let lost = "SCHED_EVENTS: a switch without its counterpart";
-    assert_eq!(trace.meta.lost.reasons.get(lost), Some(&1));
+    // A thread's switches tell nothing of GPUs: none of their records are lost.
+    assert_eq!(trace.meta.left_out.get("scheduler events without their counterpart"), Some(&1));
+    assert_eq!(trace.meta.lost.records, 0);
     assert_eq!(trace.meta.left_out.get("scheduler events of other processes"), Some(&2));
     assert!(trace.meta.notes[0].contains("off a processor counts as blocked"), "{:?}", trace.meta.notes);
     assert_eq!(trace.threads.len(), 1);
+}
+
+#[test]
+fn a_thread_waits_for_the_only_processor_that_it_ever_has() {
+    let [first, second] = [11, 12].map(|thread| tid(10, thread));
+    let read = |cpu: i64, other: i64| {
+        let trace = read(&format!(
+            "{STRINGS}
+            CREATE TABLE SCHED_EVENTS(start, cpu, isSchedIn, globalTid);
+            INSERT INTO SCHED_EVENTS VALUES (0, 3, 1, {first}), (100, 3, 0, {first}), (101, {cpu}, 1, {second}),
+                (200, {cpu}, 0, {second}), (202, 3, 1, {first}), (300, 3, 0, {first}), (301, {other}, 1, {second}),
+                (320, {other}, 0, {second}), (400, 3, 1, {first}), (500, 3, 0, {first});"
+        ));
+        let states = states(&trace).into_iter().filter(|state| of(&trace, state.thread) == 11);
+        states.map(|state| (state.state, state.runnable)).collect::<Vec<_>>()
+    };
+    use ThreadState::{Runnable, Running, Unknown};
+    let (running, unknown) = ((Running, 0), (Unknown, 0));
+    // Positive case: the other thread has it for all but 3 % of the time; and a time for which it has a fifth.
+    assert_eq!(read(3, 3), [running, (Runnable, 102), running, unknown, running]);
+    // Near miss: the other thread runs elsewhere.
+    assert_eq!(read(4, 4), [running, unknown, running, unknown, running]);
 }
 
 #[test]
