@@ -196,7 +196,8 @@ impl Outside {
         let known = self.known[thread.index()].part(segment.start, segment.end);
         let shares = match self.pause(thread, segment) {
             Some(pause) => pause.split(segment, known),
-            None => Shares { running: known, unknown: segment.length() - known, ..Shares::default() },
+            // Too short for a thread to have slept and been woken.
+            None => Shares { running: segment.length(), ..Shares::default() },
         };
         let locked = self.interpreters.waited(thread, segment.start, segment.end).min(shares.running);
         Shares { running: shares.running - locked, locked, ..shares }

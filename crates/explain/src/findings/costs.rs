@@ -289,11 +289,18 @@ pub(super) fn evidence(facts: &Facts<'_>, root: &Root) -> Evidence {
     } else if root.cause == Cause::Gil && !matches!(root.culprit, Culprit::Lock(..)) {
         // A profiler of Python's marks its functions, others take samples.
         if source == PROFILE_OF_PYTORCH { Evidence::Timing } else { Evidence::Sample }
-    } else if root.cause == Cause::Lock && *source != Source::HOLDUP.id {
+    } else if root.cause == Cause::Lock && *source != Source::HOLDUP.id
+        || root.cause == Cause::HostCode && *source != Source::HOLDUP.id && is_between_calls(root.culprit)
+    {
         Evidence::Timing
     } else {
         About::of(root.cause).evidence_in(source)
     }
+}
+
+/// Whether all that is known of a time is that it lay between two calls.
+fn is_between_calls(culprit: Culprit) -> bool {
+    matches!(culprit, Culprit::Between(_))
 }
 
 /// Confidence that a root is right by its evidence.

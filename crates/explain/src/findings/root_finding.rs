@@ -38,7 +38,7 @@ impl<'a> Roots<'a> {
         let waiter = waiters.first().map_or(ThreadId::NONE, |(thread, _)| *thread);
         let called = if chained.is_held { "" } else { call };
         let is_between = is_between(&rows) || is_brief(cause, all.count, all.ns);
-        let in_pieces = pieces == Some(call);
+        let in_pieces = pieces == Some(call) || is_between && self.facts.pieces().is_some();
         let about = Fitting { cause, call, place: places.first(), mark, is_between, in_pieces };
         let inner = self.inner((cause, waiter), &all, &places, (mark, &tree));
         let mut finding = Finding {

@@ -2,9 +2,11 @@
 
 use crate::arithmetic::median;
 use crate::recover::costs::Costs;
+use crate::recover::layout::kinds;
 use rustc_hash::{FxHashMap, FxHashSet};
 use trace::{CopyKind, DeviceId, MemoryKind, Ns, OpId, OpKind, StreamId, Trace};
-use waits::{CallOrder, Cause, OperationWait, Waits, is_default};
+use waits::{CallOrder, Cause, OperationWait, Waits};
+use workload::StreamKind;
 
 /// An operation that starts later than this after the one before it in its stream did not only wait for that one, ns.
 const NEXT: Ns = 50_000;
@@ -36,6 +38,8 @@ pub(crate) struct Delays {
     pub after: FxHashMap<OpId, OpId>,
     /// Operations of `after` that seem to share a hardware queue with the one that they wait for.
     pub aliased: FxHashSet<OpId>,
+    /// By stream.
+    kinds: Vec<StreamKind>,
 }
 
 /// Delays before the start of an operation, ns.
@@ -58,6 +62,7 @@ impl Delays {
             of: vec![Delay::default(); ops.len()],
             after: FxHashMap::default(),
             aliased: FxHashSet::default(),
+            kinds: kinds(trace),
         };
         let mut devices: FxHashMap<DeviceId, Recent> = FxHashMap::default();
         let mut apart = Vec::new();
@@ -158,8 +163,15 @@ impl Delays {
                 false => self.after.get(&behind).map_or(Other::Simulated, |other| Other::After(*other)),
             };
         }
-        let is_default = is_default(trace, own) || is_default(trace, others);
-        if part.cause == Cause::Dependency && !is_default { Other::After(behind) } else { Other::Simulated }
+        let is_simulated = self.are_joined(own, others);
+        if part.cause == Cause::Dependency && !is_simulated { Other::After(behind) } else { Other::Simulated }
+    }
+
+    /// Whether one of two streams is a legacy default stream for which the other one waits.
+    fn are_joined(&self, own: StreamId, other: StreamId) -> bool {
+        let kind = |stream: StreamId| stream.some().map(|stream| self.kinds[stream.index()]);
+        let kinds = [kind(own), kind(other)];
+        kinds.contains(&Some(StreamKind::Default)) && !kinds.contains(&Some(StreamKind::NonBlocking))
     }
 }
 
