@@ -63,11 +63,16 @@ impl Churn {
     pub fn is_habit(&self) -> bool {
         let is_used_up = self.launched >= self.made && self.launched <= self.made * 2;
         let is_used_up = is_used_up && self.made >= self.kernels * SAME;
-        self.rounds >= ROUNDS && self.destroyed * 2 >= self.made || self.made > ROUNDS && is_used_up
+        self.comes_back() && self.destroyed * 2 >= self.made || self.made > ROUNDS && is_used_up
     }
 }
 
 impl Churn {
+    /// Whether they are made and destroyed again and again.
+    pub fn comes_back(&self) -> bool {
+        self.rounds >= ROUNDS
+    }
+
     /// Whether these are objects of processes that come and go: of three generations at least, as several may live at once.
     pub fn is_of_generations(&self) -> bool {
         self.rounds >= 2 && self.made > ROUNDS

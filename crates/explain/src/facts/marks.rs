@@ -1,8 +1,10 @@
 //! Known work: functions and ranges of libraries, each with the word that people have for the work below it.
 
+use crate::facts::handles::{are_churned, handle};
 use crate::facts::places::built_in;
 use crate::{Cause, Place};
 use rustc_hash::FxHashMap;
+use std::cell::OnceCell;
 use trace::{FrameId, StackId, Trace};
 
 /// A known kind of work.
@@ -37,8 +39,9 @@ const KINDS: &[Kind] = {
         KernelBuild, Lock, NoDemand, ObjectChurn,
     };
     &[
-        // No name has this one: the calls around a pause show it.
+        // No name has these: the calls around a pause show the first, and rounds of making and destroying the second.
         kind(KernelBuild, "", "\0", &[]),
+        kind(ObjectChurn, "", "\0", &[]),
         kind(KernelBuild, "Triton", "triton/compiler/", &[]),
         kind(KernelBuild, "Triton", "triton/runtime/jit.py", &["_do_compile", "compile"]),
         kind(KernelBuild, "Triton's autotuner", "triton/runtime/autotuner.py", &["_bench", "benchmark"]),
@@ -257,6 +260,9 @@ impl Mark {
     /// A kernel that is built by nobody knows whom.
     pub const BUILD: Mark = Mark(0);
 
+    /// A handle of a library, which is made or destroyed.
+    pub const HANDLE: Mark = Mark(1);
+
     fn kind(self) -> &'static Kind {
         &KINDS[usize::from(self.0)]
     }
@@ -376,6 +382,8 @@ fn last_name(function: &str) -> &str {
 #[derive(Default)]
 pub(crate) struct Marks {
     known: FxHashMap<FrameId, Option<Mark>>,
+    /// Whether handles of libraries are made and destroyed again and again.
+    handles: OnceCell<bool>,
 }
 
 impl Marks {
@@ -394,7 +402,12 @@ impl Marks {
         *self.known.entry(frame).or_insert_with(|| {
             let row = trace.frames.row(frame);
             let file = if row.file.is_empty() { row.module } else { row.file };
-            Mark::of(trace.text(file), trace.text(row.function))
+            let function = trace.text(row.function);
+            let is_churned = || *self.handles.get_or_init(|| are_churned(trace));
+            match handle(function).filter(|_| is_churned()) {
+                Some(_) => Some(Mark::HANDLE),
+                None => Mark::of(trace.text(file), function),
+            }
         })
     }
 }

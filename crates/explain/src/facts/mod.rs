@@ -9,6 +9,7 @@ mod copies;
 mod first_uses;
 mod gpu;
 mod habits;
+pub(crate) mod handles;
 pub(crate) mod index;
 mod indexes;
 mod locks;

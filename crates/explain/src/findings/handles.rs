@@ -1,30 +1,9 @@
-//! Handles and plans of libraries: what makes one allocates memory and loads kernels, and what destroys it frees them.
+//! Fixes of calls that make and destroy handles and plans of libraries.
 
 use crate::Fix;
+use crate::facts::handles::handle;
 use crate::rules::fixes::{EAGER_LOADING, KEPT_OBJECT, POOL_ALLOCATOR};
 use trace::{StackId, Trace};
-
-/// Beginnings of the names of functions that make or destroy handles and plans.
-const MAKERS: [&str; 18] = [
-    "cublasCreate",
-    "cublasDestroy",
-    "cublasLtCreate",
-    "cublasLtDestroy",
-    "cudnnCreate",
-    "cudnnDestroy",
-    "cufftPlan",
-    "cufftMakePlan",
-    "cufftDestroy",
-    "cusolverDnCreate",
-    "cusolverDnDestroy",
-    "cusparseCreate",
-    "cusparseDestroy",
-    "curandCreateGenerator",
-    "curandGenerateSeeds",
-    "curandSetPseudoRandomGeneratorSeed",
-    "curandDestroyGenerator",
-    "cutensorCreate",
-];
 
 /// Fewest calls that show that handles are made again and again: a choice.
 const FEWEST: usize = 8;
@@ -50,10 +29,7 @@ pub(super) fn fixes(trace: &Trace, stacks: impl Iterator<Item = StackId>, mut fi
 fn makes_a_handle(trace: &Trace, stack: StackId) -> bool {
     let callers = std::iter::successors(stack.some(), |stack| trace.stacks.caller[stack.index()].some());
     let mut frames = callers.filter_map(|stack| trace.stacks.frame[stack.index()].some());
-    frames.any(|frame| {
-        let function = trace.text(trace.frames.function[frame.index()]);
-        MAKERS.iter().any(|maker| function.starts_with(maker))
-    })
+    frames.any(|frame| handle(trace.text(trace.frames.function[frame.index()])).is_some())
 }
 
 #[cfg(test)]

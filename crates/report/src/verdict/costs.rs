@@ -167,7 +167,7 @@ fn rank(named: &mut [Named]) {
     named.sort_by(|a, b| b.share.total_cmp(&a.share));
     let most = named.first().map_or(0.0, |first| first.share);
     let close = named.iter().take_while(|cause| cause.share >= most * CLOSE).count();
-    let is_finding = |one: &Named| !one.id.is_empty();
+    let is_finding = |one: &Named| !one.id.is_empty() && one.cause != Cause::Unexplained;
     // What a program does between launches belongs to the wait that exposes it.
     let is_exposed = named[..close].iter().any(|one| one.exposes);
     let is_owned = |one: &Named| is_exposed && one.is_short_work;

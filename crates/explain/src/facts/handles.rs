@@ -1,0 +1,98 @@
+//! Handles and plans of libraries: what makes one allocates memory, makes streams and loads kernels, and what destroys it undoes that.
+
+use super::churn::Churn;
+use rustc_hash::FxHashMap;
+use trace::{Frame, StackId, Trace};
+
+/// Whether a function of this name makes a handle or a plan of a library of CUDA's, and whether it destroys one: `cublasCreate_v2`,
+/// `cufftPlan1d`, `custatevecDestroy`. What the runtime and the driver make are no handles.
+pub(crate) fn handle(function: &str) -> Option<Made> {
+    let name = function.strip_prefix("cu").or_else(|| function.strip_prefix("nv"))?;
+    let is_of_library = name.starts_with(|one: char| one.is_ascii_lowercase()) && !name.starts_with("da");
+    let has = |parts: &[&str]| is_of_library && parts.iter().any(|part| name.contains(part));
+    match () {
+        () if has(&["Destroy"]) => Some(Made { destroys: true }),
+        () if has(&["Create", "MakePlan", "fftPlan", "GenerateSeeds", "SetPseudoRandomGeneratorSeed"]) => {
+            Some(Made { destroys: false })
+        }
+        () => None,
+    }
+}
+
+/// What a function does with a handle.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) struct Made {
+    pub destroys: bool,
+}
+
+/// Whether handles are made and destroyed again and again, by the stacks of calls and samples.
+pub(crate) fn are_churned(trace: &Trace) -> bool {
+    let of_frame = |frame: &Frame| handle(trace.text(frame.function));
+    let known: Vec<Option<Made>> =
+        trace.frames.ids().map(|frame| of_frame(&trace.frames.row(frame))).collect();
+    if known.iter().all(Option::is_none) {
+        return false;
+    }
+    let of_stack = |stack: StackId| {
+        let callers = std::iter::successors(Some(stack), |stack| trace.stacks.caller[stack.index()].some());
+        let mut frames = callers.filter_map(|stack| trace.stacks.frame[stack.index()].some());
+        frames.find_map(|frame| known[frame.index()])
+    };
+    let mut stacks = FxHashMap::<StackId, Option<Made>>::default();
+    let mut threads = FxHashMap::<_, Vec<_>>::default();
+    let (calls, samples) = (&trace.calls, &trace.samples);
+    let of_calls = (0..calls.len()).map(|at| (calls.thread[at], calls.start[at], calls.stack[at]));
+    let of_samples = (0..samples.len()).map(|at| (samples.thread[at], samples.at[at], samples.stack[at]));
+    for (thread, at, stack) in of_calls.chain(of_samples) {
+        let made = stack.some().and_then(|stack| *stacks.entry(stack).or_insert_with(|| of_stack(stack)));
+        if let Some(made) = made {
+            threads.entry(thread).or_default().push((at, made.destroys));
+        }
+    }
+    threads.into_values().any(|mut moments| {
+        let mut churn = Churn::default();
+        moments.sort_unstable();
+        moments.into_iter().for_each(|(_, destroys)| churn.add(destroys));
+        churn.comes_back()
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use trace::{Call, Stack, Thread};
+
+    #[test]
+    fn functions_of_handles_are_told_by_their_names() {
+        let destroys = |name: &str| handle(name).map(|made| made.destroys);
+        for name in
+            ["cublasCreate_v2", "cufftPlan1d", "custatevecCreate", "nvjpegCreateSimple", "cufftMakePlanMany"]
+        {
+            assert_eq!(destroys(name), Some(false), "{name}");
+        }
+        assert_eq!(destroys("cusolverDnDestroy"), Some(true));
+        for name in ["cudaStreamCreate", "cuCtxCreate_v2", "cublasSgemm_v2", "nvtxRangePush", "create_plan"] {
+            assert_eq!(destroys(name), None, "{name}");
+        }
+    }
+
+    #[test]
+    fn handles_come_back_where_one_is_made_after_one_is_destroyed() {
+        let churned = |functions: &[&str], repeats: usize| {
+            let mut trace = Trace::default();
+            let thread = trace.threads.push(Thread::default());
+            let functions = functions.iter().cycle().take(functions.len() * repeats);
+            for (at, function) in (0..).zip(functions) {
+                let function = trace.strings.intern(function);
+                let frame = trace.frames.push(Frame { function, ..Frame::default() });
+                let stack = trace.stacks.push(Stack { frame, ..Stack::default() });
+                trace.calls.push(Call { start: at, end: at + 1, thread, stack, ..Call::default() });
+            }
+            are_churned(&trace)
+        };
+        assert!(churned(&["cublasCreate_v2", "cublasDestroy_v2"], 8));
+        assert!(!churned(&["cublasCreate_v2", "cublasDestroy_v2"], 3), "near miss: a few");
+        assert!(!churned(&["cublasCreate_v2"], 8), "control: none is destroyed");
+        assert!(!churned(&["solve", "update"], 8), "control: no handles");
+    }
+}
