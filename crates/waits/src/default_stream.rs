@@ -1,7 +1,8 @@
 //! Legacy default streams, and the streams that synchronize with them.
 
 use crate::class::communicates;
-use trace::{Ns, RangeKind, StreamId, Trace};
+use rustc_hash::FxHashMap;
+use trace::{Ns, RangeKind, StackId, StreamId, Trace};
 
 /// The number that CUPTI gives the legacy default stream of a process's first context.
 const DEFAULT_STREAM: i64 = 7;
@@ -46,10 +47,45 @@ pub fn beside_default(trace: &Trace, ops: impl Iterator<Item = (StreamId, Ns, Ns
 /// Whether each stream is likely of PyTorch's pool, whose streams are non-blocking (`getStreamFromPool`, c10/cuda/CUDAStream.h): what runs
 /// in it is an operator's, or a collective, whose streams PyTorch takes from there.
 fn of_pool(trace: &Trace) -> Vec<bool> {
+    match trace.meta.source.as_str() {
+        "kineto" => of_operators(trace),
+        "holdup" => of_stacks(trace),
+        _ => vec![false; trace.streams.len()],
+    }
+}
+
+/// The streams into which PyTorch's code puts operations, by the stacks of the calls.
+fn of_stacks(trace: &Trace) -> Vec<bool> {
+    let is_torch = |text: &str| text.contains("/torch/") || text.contains("libtorch");
+    let torch: Vec<bool> = trace.strings.iter().map(|(_, text)| is_torch(text)).collect();
     let mut pool = vec![false; trace.streams.len()];
-    if trace.meta.source != "kineto" {
+    if !torch.contains(&true) {
         return pool;
     }
+    let of_frame = |stack: StackId| {
+        let frame = trace.frames.row(trace.stacks.frame[stack.index()].some()?);
+        Some([frame.file, frame.module].iter().any(|text| torch[text.index()]))
+    };
+    let of_stack = |stack: StackId| {
+        let callers = std::iter::successors(Some(stack), |stack| trace.stacks.caller[stack.index()].some());
+        callers.filter_map(of_frame).any(|is_torch| is_torch)
+    };
+    let mut known = FxHashMap::<StackId, bool>::default();
+    for op in trace.ops.ids() {
+        let Some(stream) = trace.ops.stream[op.index()].some() else { continue };
+        if pool[stream.index()] || is_default(trace, stream) {
+            continue;
+        }
+        let call = trace.ops.call[op.index()].some();
+        let stack = call.and_then(|call| trace.calls.stack[call.index()].some());
+        pool[stream.index()] = stack.is_some_and(|stack| *known.entry(stack).or_insert_with(|| of_stack(stack)));
+    }
+    pool
+}
+
+/// The streams in which operators run, by the ranges around the calls.
+fn of_operators(trace: &Trace) -> Vec<bool> {
+    let mut pool = vec![false; trace.streams.len()];
     let is_operator = |name: &str| name.starts_with("aten::") || name.starts_with("record_param_comms");
     let operators: Vec<bool> = trace
         .ranges
