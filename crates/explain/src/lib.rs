@@ -56,6 +56,7 @@ pub use account::{
 pub use facts::call_tree::TreeRow;
 pub use facts::marks::MESSAGES;
 pub use facts::options::Options;
+pub use facts::pieces::PIECE;
 pub use facts::places::{place_of_stack, places};
 pub use facts::weights::{Depth, SAMPLE, weights};
 pub use findings::failed::{FailedCalls, failed_calls};

@@ -78,7 +78,8 @@ fn of_stacks(trace: &Trace) -> Vec<bool> {
         }
         let call = trace.ops.call[op.index()].some();
         let stack = call.and_then(|call| trace.calls.stack[call.index()].some());
-        pool[stream.index()] = stack.is_some_and(|stack| *known.entry(stack).or_insert_with(|| of_stack(stack)));
+        pool[stream.index()] =
+            stack.is_some_and(|stack| *known.entry(stack).or_insert_with(|| of_stack(stack)));
     }
     pool
 }

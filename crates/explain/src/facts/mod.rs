@@ -18,7 +18,7 @@ mod operations;
 pub(crate) mod options;
 mod own_code;
 pub(crate) mod peaks;
-mod pieces;
+pub(crate) mod pieces;
 pub(crate) mod places;
 pub(crate) mod stretch;
 #[cfg(test)]

@@ -5,7 +5,7 @@ use rustc_hash::FxHashMap;
 use trace::{OpKind, Sym};
 
 /// Largest copy that is a piece of a larger one, bytes: its launch takes longer than it does (3 µs at 20 GB/s).
-const PIECE: i64 = 64 << 10;
+pub const PIECE: i64 = 64 << 10;
 
 /// Fewest pieces that are worth a copy together: a choice.
 const FEWEST: usize = 100;

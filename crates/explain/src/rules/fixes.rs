@@ -109,7 +109,7 @@ pub(crate) const BATCHED_COPIES: Fix = Fix {
     id: "batched-copies",
     text: "copy small pieces together: through one buffer, as rows of a matrix (cudaMemcpy2DAsync), or in a batch (cudaMemcpyBatchAsync)",
     safety: "safe if nothing reads a piece before the others are there",
-    effect: Effect::Unknown,
+    effect: Effect::Change("batched-copies"),
     at: At::Launches,
     forms: forms![
         PyTorch: "batched-copies.pytorch.py",

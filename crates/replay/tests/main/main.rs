@@ -1,5 +1,6 @@
 //! Replays of recordings, of traces that the simulator made, and of made-up traces.
 
+mod batched_copies;
 mod changes;
 mod collectives;
 mod convoy;

@@ -3,6 +3,7 @@
 //! To add one: write `fixes/NAME.rs`, declare it as a module, and add it to [`FIXES`].
 
 mod alone;
+mod batched_copies;
 mod device_scalar;
 mod fix;
 mod graph;
@@ -31,6 +32,7 @@ pub const FIXES: &[Fix] = &[
     non_blocking_stream::FIX,
     pinned_reused::FIX,
     device_scalar::FIX,
+    batched_copies::FIX,
     pool_allocator::FIX,
     graph::FIX,
     more_connections::FIX,
