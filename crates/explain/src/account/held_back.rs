@@ -49,7 +49,8 @@ pub(super) fn rows(blame: &Blame<'_>, timeline: &Timeline<'_>, waiting: &Waiting
 }
 
 /// Time for which kernels waited for pages of unified memory that moved while they ran, and nothing was held back: to the GPU, and away
-/// from it where it has no room for more.
+/// from it where it has no room for more. From one page to the next a kernel waits as well, as far as it takes longer than the shortest
+/// one of its kind.
 fn faulting(blame: &Blame<'_>, timeline: &Timeline<'_>, waiting: &Waiting) -> Vec<Row> {
     let (ops, mut charges) = (&blame.facts.trace.ops, Charges::default());
     let times = |op: &OpId| (ops.start[op.index()], ops.end[op.index()]);
@@ -60,16 +61,39 @@ fn faulting(blame: &Blame<'_>, timeline: &Timeline<'_>, waiting: &Waiting) -> Ve
     let comes = |op: &&OpId| ops.copy[op.index()] != CopyKind::UnifiedDtoH;
     let [come, moved] =
         [Times::of(moves.iter().filter(comes).map(times)), Times::of(moves.iter().map(times))];
-    let (mut done, kernels) = (timeline.span.0, timeline.ops().iter());
-    for op in kernels.filter(|op| ops.kind[op.index()] == OpKind::Kernel) {
+    let kernels = || timeline.ops().iter().filter(|op| ops.kind[op.index()] == OpKind::Kernel);
+    let alike = |op: &OpId| (ops.name[op.index()], ops.grid_x[op.index()], ops.grid_y[op.index()]);
+    let mut shortest = FxHashMap::<_, Ns>::default();
+    for op in kernels() {
+        let ((start, end), known) = (times(op), shortest.entry(alike(op)).or_insert(Ns::MAX));
+        *known = (*known).min(end - start);
+    }
+    let mut done = timeline.span.0;
+    for op in kernels() {
         let (start, end) = times(op);
         let parts = without(&waiting.held, start.max(done), end.min(timeline.span.1));
-        let moved = if come.part(start, end) > 0 { &moved } else { &come };
-        let ns = parts.into_iter().map(|(from, to)| moved.part(from, to)).sum();
+        let (moved, is_faulting) = match come.part(start, end) {
+            0 => (&come, false),
+            _ => (&moved, true),
+        };
+        let (mut free, mut moving) = (0, 0);
+        for (from, to) in parts {
+            (free, moving) = (free + to - from, moving + moved.part(from, to));
+        }
+        let longer = (end - start - shortest[&alike(op)]).min(within(moved, (start, end)));
+        let ns = if is_faulting { moving.max(longer.min(free)) } else { moving };
         done = done.max(end);
         blame.kernel(&mut charges, Cause::PageMigration, *op, ns);
     }
     charges.done()
+}
+
+/// From the first of some times in `[from, to)` to the end of the last one, ns.
+fn within(times: &Times, (from, to): (Ns, Ns)) -> Ns {
+    let all = times.intervals();
+    let first = all.partition_point(|(_, end)| *end <= from);
+    let last = all.partition_point(|(start, _)| *start < to);
+    if first < last { all[last - 1].1.min(to) - all[first].0.max(from) } else { 0 }
 }
 
 /// The thread that asked for the operation that waited, its call, or the one that ordered it after another stream's work, and the root:

@@ -186,10 +186,13 @@ impl Facts<'_> {
 
     /// Whether an allocation from a pool finds it empty because a synchronization before it gave back what had been freed.
     pub fn refills_pool(&self, call: CallId) -> bool {
+        if !self.allocates_from_pool(call) {
+            return false;
+        }
         let own = &self.calls_by_thread()[self.thread(call).index()];
         let at = own.partition_point(|other| self.start(*other) < self.start(call));
         let before = own[..at].iter().rev().take(MOST).find(|other| self.class(**other) == Class::Sync);
-        self.allocates_from_pool(call) && before.is_some_and(|sync| self.frees_into_pool(*sync))
+        before.is_some_and(|sync| self.frees_into_pool(*sync))
     }
 
     fn allocates_from_pool(&self, call: CallId) -> bool {

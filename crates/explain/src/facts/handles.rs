@@ -19,7 +19,7 @@ pub(crate) fn handle(function: &str) -> Option<Made> {
     }
 }
 
-/// What a function does with a handle.
+/// Making or destroying of a handle.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct Made {
     pub destroys: bool,

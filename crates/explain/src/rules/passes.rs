@@ -61,6 +61,7 @@ pub(crate) fn of_rest(facts: &Facts<'_>, call: CallId) -> Cause {
         Class::Sync => Cause::ExplicitSync,
         Class::Copy { blocking } if explicit_sync::fetches(facts, call, blocking) => Cause::HiddenSync,
         Class::Create | Class::Load | Class::Release if facts.churn(call).is_some() => Cause::ObjectChurn,
+        class if class != Class::Sync && facts.refills_pool(call) => Cause::PoolTrim,
         Class::Allocate | Class::Release => Cause::Allocation,
         Class::Launch if facts.blocks_for(call).is_some() => Cause::BlockingLaunch,
         class if class.enqueues() && queue_full::delays(facts, call) => Cause::QueueFull,

@@ -17,11 +17,19 @@ fn gain(bytes: i64, kernel_after: Ns) -> (i64, usize) {
     for at in 0..ROUNDS * PIECES {
         let mut issue = |name, kind: Op, ns: Ns| {
             let correlation = trace.calls.len() as i64 + 1;
-            trace.calls.push(Call { start, end: start + 4_000, name, correlation, thread, ..Call::default() });
+            trace.calls.push(Call {
+                start,
+                end: start + 4_000,
+                name,
+                correlation,
+                thread,
+                ..Call::default()
+            });
             trace.ops.push(Op { start: start + 4_500, end: start + 4_500 + ns, correlation, stream, ..kind });
             start += 6_000;
         };
-        let copied = Op { kind: OpKind::Copy, copy: CopyKind::HtoD, src: MemoryKind::Pinned, bytes, ..Op::default() };
+        let copied =
+            Op { kind: OpKind::Copy, copy: CopyKind::HtoD, src: MemoryKind::Pinned, bytes, ..Op::default() };
         issue(copy, copied, 1_000);
         if (at + 1) % kernel_after == 0 {
             issue(launch, Op { kind: OpKind::Kernel, grid_x: 64, block_x: 64, ..Op::default() }, 1_000);
