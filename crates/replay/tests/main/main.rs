@@ -7,6 +7,7 @@ mod convoy;
 mod delays;
 mod device_scalar;
 mod examples;
+mod exits;
 mod frees;
 mod full_device;
 mod gains;

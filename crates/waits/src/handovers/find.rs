@@ -1,6 +1,7 @@
 //! Waits of threads outside of calls: for another thread, which ends the wait at a moment of its own.
 
 use super::endings::endings;
+use super::exits::exits;
 use super::lives::{lasts, lives};
 use super::loops::{Rounds, loops};
 use super::signal::{Signal, SignalKind};
@@ -31,6 +32,7 @@ impl Signals {
         all.extend(endings);
         all.extend(&told);
         all.extend(turns(trace, order));
+        all.extend(exits(trace, order, &all));
         all.extend(births(trace, order, &all));
         all.sort_by_key(|signal| (signal.start, signal.end));
         before_waits(trace, &mut all);

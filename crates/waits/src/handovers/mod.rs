@@ -1,6 +1,7 @@
 //! Waits of threads outside of calls that another thread ends: each with the thread and the moment that end it.
 
 mod endings;
+mod exits;
 mod find;
 mod lives;
 mod loops;

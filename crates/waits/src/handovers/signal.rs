@@ -32,6 +32,8 @@ pub enum SignalKind {
     Told,
     /// Wait until the other one has done its part.
     Turn,
+    /// Wait for the other one's end, which came first in the trace.
+    Exit,
 }
 
 impl Signal {
