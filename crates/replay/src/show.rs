@@ -10,6 +10,9 @@ use report::document::{Document, Form, Paragraph, Table, Width};
 use report::{Page, units};
 use serde::Serialize;
 
+/// The widest range of a change without effect: the floor of both sides and what a replay differs by at most. A choice.
+const MOST_OF_NONE: f64 = 0.1;
+
 /// Says that there is no prediction.
 const NONE_FITS: &str = "No change that holdup knows fits this trace.";
 
@@ -119,8 +122,17 @@ pub fn predictions_json(fit: &Fit, predictions: &[Prediction], path: &str) -> St
     report::json("holdup/whatif/1", &Body { path, replay: fit, fixes: predictions })
 }
 
+/// The predictions of a program.
+pub struct Shown<'a> {
+    /// In the order in which they are shown.
+    pub predictions: &'a [Prediction],
+    /// Whether each was asked for by its name: then none is left out of the table.
+    pub were_asked: bool,
+}
+
 /// Predictions for people; Markdown has the path above them.
-pub fn predictions(fit: &Fit, predictions: &[Prediction], path: &str, form: Form) -> Document {
+pub fn predictions(fit: &Fit, shown: &Shown<'_>, path: &str, form: Form) -> Document {
+    let Shown { predictions, were_asked } = *shown;
     let mut document = Document::new(form);
     document.gap();
     if document.is_markdown() {
@@ -130,10 +142,26 @@ pub fn predictions(fit: &Fit, predictions: &[Prediction], path: &str, form: Form
     if predictions.is_empty() {
         document.push(Paragraph::new(NONE_FITS));
     } else {
-        document.push(predictions_table(predictions));
+        let (with, without): (Vec<&Prediction>, Vec<&Prediction>) =
+            predictions.iter().partition(|one| were_asked || has_effect(one));
+        match with.is_empty() {
+            true => document.push(predictions_table(&without)),
+            false => document.push(predictions_table(&with)),
+        }
         document.extend(notes(predictions).into_iter().map(Paragraph::item));
+        if !with.is_empty() && !without.is_empty() {
+            let names: Vec<String> = without.into_iter().map(named).collect();
+            document.push(Paragraph::item(format!("Without effect: {}.", names.join(", "))));
+        }
     }
     document
+}
+
+/// Whether a change may gain or lose something that its range does not have anyway, for the program or a thread.
+fn has_effect(one: &Prediction) -> bool {
+    let Gain { share, low, high, once } = one.gain;
+    let is_small = |share: f64| share.abs() < LEAST;
+    !is_small(share) || !is_small(once) || one.thread.is_some() || high - low > MOST_OF_NONE
 }
 
 /// How long the program took, and how well the replay fits.
@@ -146,13 +174,13 @@ fn took(fit: &Fit) -> String {
 }
 
 /// A row for each prediction.
-fn predictions_table(predictions: &[Prediction]) -> Table {
+fn predictions_table(predictions: &[&Prediction]) -> Table {
     Table::of(predictions)
         .right("gain", |one| units::whole_percent(one.gain.share))
         .right("from … to", |one| range(one.gain))
         .right("it would take", |one| units::duration(one.predicted_ns))
         .left("then", |one| next(one).to_owned())
-        .left("change", named)
+        .left("change", |one| named(one))
         .table()
         .wide(Width::Terminal)
 }

@@ -9,7 +9,7 @@ use crate::progress::Bar;
 use crate::readers::Readers;
 use crate::save::{self, Target};
 use explain::{About, Cause, Effect, Fix};
-use replay::show::{self, Forecast};
+use replay::show::{self, Forecast, Shown};
 use replay::{Bare, Change, FIXES, Faster, Fit, MOST_ERROR, Prediction, Predictor, Removed};
 use report::{Page, document, units};
 use std::collections::BTreeMap;
@@ -66,12 +66,13 @@ pub fn run(arguments: &Whatif, color: Color) -> Result<ExitCode, Failure> {
     }
     drop(bar);
     let predictions: Vec<Prediction> = asked.into_iter().map(|one| one.prediction).collect();
+    let shown = Shown { predictions: &predictions, were_asked: !is_search };
     let text = match arguments.format {
         Form::Json => show::predictions_json(&fit, &predictions, &name),
-        Form::Markdown => show::predictions(&fit, &predictions, &name, document::Form::Markdown).to_string(),
+        Form::Markdown => show::predictions(&fit, &shown, &name, document::Form::Markdown).to_string(),
         Form::Text | Form::Html => {
             let page = if target.is_some() { Page::default() } else { output::page(color) };
-            text(&trace, &fit, &predictions, &name, page)
+            text(&trace, &fit, &shown, &name, page)
         }
     };
     target.map_or_else(|| output::print(&text), |target| target.write_text(&text))?;
@@ -79,9 +80,9 @@ pub fn run(arguments: &Whatif, color: Color) -> Result<ExitCode, Failure> {
 }
 
 /// The header of the trace, and the predictions.
-fn text(trace: &Trace, fit: &Fit, predictions: &[Prediction], name: &str, page: Page) -> String {
+fn text(trace: &Trace, fit: &Fit, shown: &Shown<'_>, name: &str, page: Page) -> String {
     let mut document = report::header(trace, name, page);
-    document.extend(show::predictions(fit, predictions, name, document::Form::Text(page)));
+    document.extend(show::predictions(fit, shown, name, document::Form::Text(page)));
     document.to_string()
 }
 
