@@ -2,6 +2,7 @@
 //! of `k` threads each waits for `(k - 1) / k` of that time. A thread in a built-in function or an operator may have released the lock.
 
 use crate::facts::places::built_in;
+use crate::result::framework::PROFILE_OF_PYTORCH;
 use rustc_hash::FxHashMap;
 use trace::{Ns, ProcessId, RangeId, RangeKind, ThreadId, Trace};
 
@@ -34,7 +35,11 @@ impl Wait {
 }
 
 impl Interpreters {
+    /// The waits of a profile of PyTorch's, which does not record them; others do.
     pub fn of(trace: &Trace) -> Interpreters {
+        if trace.meta.source != PROFILE_OF_PYTORCH {
+            return Interpreters::default();
+        }
         let code = code_by_thread(trace);
         let mut processes = FxHashMap::<ProcessId, Vec<ThreadId>>::default();
         for thread in trace.threads.ids().filter(|thread| !code[thread.index()].is_empty()) {
@@ -155,6 +160,7 @@ mod tests {
     /// Threads of one process, each with its ranges: start, end, kind and name.
     fn interpreters(threads: &[&[(Ns, Ns, RangeKind, &str)]]) -> Interpreters {
         let mut trace = Trace::default();
+        trace.meta.source = PROFILE_OF_PYTORCH.to_owned();
         let process = trace.processes.push(Process::default());
         for ranges in threads {
             let thread = trace.threads.push(Thread { process, ..Thread::default() });

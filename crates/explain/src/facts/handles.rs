@@ -4,17 +4,34 @@ use super::churn::Churn;
 use rustc_hash::FxHashMap;
 use trace::{Frame, StackId, Trace};
 
-/// Whether a function of this name makes a handle or a plan of a library of CUDA's, and whether it destroys one: `cublasCreate_v2`,
-/// `cufftPlan1d`, `custatevecDestroy`. What the runtime and the driver make are no handles.
+/// How the names of the functions of CUDA's libraries begin.
+const LIBRARIES: [&str; 14] = [
+    "cublas",
+    "cudnn",
+    "cudss",
+    "cufft",
+    "curand",
+    "cusolver",
+    "cusparse",
+    "custatevec",
+    "cutensor",
+    "cudensitymat",
+    "nvjpeg",
+    "nvcomp",
+    "nvgraph",
+    "nvtiff",
+];
+
+/// What a function does with a handle or a plan of a library of CUDA's, by its name: `cublasCreate_v2`, `cufftPlan1d`, `custatevecDestroy`.
+/// `None` for functions that neither make nor destroy one.
 pub(crate) fn handle(function: &str) -> Option<Made> {
-    let name = function.strip_prefix("cu").or_else(|| function.strip_prefix("nv"))?;
-    let is_of_library = name.starts_with(|one: char| one.is_ascii_lowercase()) && !name.starts_with("da");
-    let has = |parts: &[&str]| is_of_library && parts.iter().any(|part| name.contains(part));
+    let name = LIBRARIES.iter().find_map(|library| function.strip_prefix(library))?;
+    let has = |parts: &[&str]| parts.iter().any(|part| name.contains(part));
+    let makes =
+        ["Create", "MakePlan", "Plan1d", "Plan2d", "Plan3d", "PlanMany", "GenerateSeeds", "GeneratorSeed"];
     match () {
         () if has(&["Destroy"]) => Some(Made { destroys: true }),
-        () if has(&["Create", "MakePlan", "fftPlan", "GenerateSeeds", "SetPseudoRandomGeneratorSeed"]) => {
-            Some(Made { destroys: false })
-        }
+        () if has(&makes) => Some(Made { destroys: false }),
         () => None,
     }
 }
@@ -71,7 +88,9 @@ mod tests {
             assert_eq!(destroys(name), Some(false), "{name}");
         }
         assert_eq!(destroys("cusolverDnDestroy"), Some(true));
-        for name in ["cudaStreamCreate", "cuCtxCreate_v2", "cublasSgemm_v2", "nvtxRangePush", "create_plan"] {
+        for name in
+            ["cudaStreamCreate", "cuCtxCreate_v2", "cublasSgemm_v2", "nvtxDomainCreateA", "customCreate"]
+        {
             assert_eq!(destroys(name), None, "{name}");
         }
     }

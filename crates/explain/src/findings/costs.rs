@@ -282,6 +282,8 @@ pub(super) fn example((ns, start): &(Ns, Ns)) -> Example {
 /// holders of locks in the times of waits, unless our recorder saw them.
 pub(super) fn evidence(facts: &Facts<'_>, root: &Root) -> Evidence {
     let (waits, source) = (root.cause == Cause::CollectiveWait, &facts.trace.meta.source);
+    // All that is known of such time is that it lay between two calls.
+    let is_between_calls = root.cause == Cause::HostCode && matches!(root.culprit, Culprit::Between(_));
     if waits && matches!(root.culprit, Culprit::Call(..)) {
         Evidence::Timing
     } else if (waits || root.cause == Cause::Lock) && matches!(root.culprit, Culprit::Spot(..)) {
@@ -289,18 +291,11 @@ pub(super) fn evidence(facts: &Facts<'_>, root: &Root) -> Evidence {
     } else if root.cause == Cause::Gil && !matches!(root.culprit, Culprit::Lock(..)) {
         // A profiler of Python's marks its functions, others take samples.
         if source == PROFILE_OF_PYTORCH { Evidence::Timing } else { Evidence::Sample }
-    } else if root.cause == Cause::Lock && *source != Source::HOLDUP.id
-        || root.cause == Cause::HostCode && *source != Source::HOLDUP.id && is_between_calls(root.culprit)
-    {
+    } else if *source != Source::HOLDUP.id && (root.cause == Cause::Lock || is_between_calls) {
         Evidence::Timing
     } else {
         About::of(root.cause).evidence_in(source)
     }
-}
-
-/// Whether all that is known of a time is that it lay between two calls.
-fn is_between_calls(culprit: Culprit) -> bool {
-    matches!(culprit, Culprit::Between(_))
 }
 
 /// Confidence that a root is right by its evidence.

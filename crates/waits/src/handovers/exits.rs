@@ -4,6 +4,7 @@
 use super::signal::{Signal, SignalKind};
 use crate::calls::CallOrder;
 use crate::class::{Class, classify};
+use rustc_hash::FxHashSet;
 use trace::{CallId, LockKind, Ns, ThreadId, Trace, WaitId};
 
 /// The waits of first threads for others that ended before them, after the last call by which they had the GPU work or waited for it.
@@ -13,7 +14,7 @@ pub fn exits(trace: &Trace, order: &CallOrder<'_>, signals: &[Signal]) -> Vec<Si
         let class = classes[trace.calls.name[call.index()].index()];
         class.enqueues() || matches!(class, Class::Sync | Class::Copy { .. })
     };
-    let ends = ends(trace, order);
+    let (ends, joined) = (ends(trace, order), joined(trace, signals));
     let mut exits = Vec::new();
     for first in trace.threads.ids().filter(|thread| is_first(trace, *thread)) {
         let calls = order.of_thread(first);
@@ -24,12 +25,12 @@ pub fn exits(trace: &Trace, order: &CallOrder<'_>, signals: &[Signal]) -> Vec<Si
             *other != first
                 && trace.process_of_thread(*other) == trace.process_of_thread(first)
                 && !order.of_thread(*other).is_empty()
-                && !is_joined(trace, signals, *other)
+                && !joined.contains(other)
         });
         for other in others {
             let at = ends[other.index()];
-            let mut moment = last.max(at);
-            moment = order.call_at(first, moment).map_or(moment, |call| trace.calls.end[call.index()]);
+            let moment = last.max(at);
+            let moment = order.call_at(first, moment).map_or(moment, |call| trace.calls.end[call.index()]);
             let goes_on = calls.last().is_some_and(|call| trace.calls.start[call.index()] >= moment);
             if goes_on {
                 let (wait, kind) = (WaitId::NONE, SignalKind::Exit);
@@ -46,12 +47,12 @@ fn is_first(trace: &Trace, thread: ThreadId) -> bool {
     process.is_some_and(|process| trace.processes.pid[process.index()] == trace.threads.tid[thread.index()])
 }
 
-/// Whether the trace has a wait for a thread's end.
-fn is_joined(trace: &Trace, signals: &[Signal], thread: ThreadId) -> bool {
-    let joins = |signal: &Signal| {
+/// The threads for whose end the trace has a wait.
+fn joined(trace: &Trace, signals: &[Signal]) -> FxHashSet<ThreadId> {
+    let joins = |signal: &&Signal| {
         signal.wait.some().is_some_and(|wait| trace.waits.kind[wait.index()] == LockKind::Join)
     };
-    signals.iter().any(|signal| signal.by == thread && joins(signal))
+    signals.iter().filter(joins).map(|signal| signal.by).collect()
 }
 
 /// When each thread ended, as far as its calls and the scheduler tell, ns.

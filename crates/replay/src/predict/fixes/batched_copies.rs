@@ -2,9 +2,9 @@
 
 use super::scene::{At, Copied};
 use super::{Fix, Scene};
-use crate::{Recovered, StepOf};
+use crate::Recovered;
 use explain::PIECE;
-use sim::{CallOf, Does, RecordedStep};
+use sim::Does;
 use trace::{CopyKind, Ns};
 
 pub(super) const FIX: Fix = Fix {
@@ -84,20 +84,7 @@ fn unite(batch: &[Piece], to: &mut Recovered) {
             call.does = Does::Issue { works, waits };
         }
     }
-    for piece in others {
-        let work = &mut to.recorded.works[piece.copy.row as usize];
-        (work.ns, work.gap_ns, work.latency_ns) = (0, Some(0), Some(0));
-        let Some(call) = to.call_mut(piece.at) else { continue };
-        if let Does::Issue { works, .. } = call.does {
-            *call = CallOf { does: Does::Issue { works, waits: false }, ..CallOf::default() };
-        }
-    }
+    others.iter().for_each(|piece| to.leave_out(piece.at, piece.copy.row));
     let last = others.last().map_or(first.at.at, |piece| piece.at.at);
-    for at in first.at.at..last {
-        if let (RecordedStep::Host(ns), StepOf::Outside) =
-            (&mut to.recorded.threads[first.at.row][at], to.steps[first.at.row][at])
-        {
-            *ns = 0;
-        }
-    }
+    to.close(first.at.row, first.at.at..last);
 }

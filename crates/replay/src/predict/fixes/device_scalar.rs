@@ -2,7 +2,7 @@
 
 use super::{Fix, Scene};
 use crate::Recovered;
-use sim::{CallOf, Does};
+use sim::CallOf;
 use trace::CopyKind;
 
 pub(super) const FIX: Fix = Fix {
@@ -20,11 +20,8 @@ fn apply(scene: &Scene<'_>, to: &mut Recovered) -> usize {
     let mut changed = 0;
     for at in scene.calls() {
         let copy = scene.copy(&at.call).filter(|copy| copy.kind == CopyKind::DtoH && copy.bytes <= MOST);
-        let (Some(copy), Does::Issue { works, .. }) = (copy, at.call.does) else { continue };
-        let Some(call) = to.call_mut(at) else { continue };
-        *call = CallOf { does: Does::Issue { works, waits: false }, ..CallOf::default() };
-        let work = &mut to.recorded.works[copy.row as usize];
-        (work.ns, work.gap_ns, work.latency_ns) = (0, Some(0), Some(0));
+        let Some(copy) = copy else { continue };
+        to.leave_out(at, copy.row);
         changed += 1;
         if let Some(call) = scene.sync_after(&at).and_then(|sync| to.call_mut(sync)) {
             *call = CallOf::default();

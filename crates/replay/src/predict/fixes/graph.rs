@@ -2,11 +2,11 @@
 
 use super::scene::At;
 use super::{Fix, Scene};
+use crate::Recovered;
 use crate::predict::untraced;
-use crate::{Recovered, StepOf};
 use explain::Class;
 use rustc_hash::{FxHashMap, FxHasher};
-use sim::{CallOf, Does, Locks, RecordedStep, Rows, Work, WorkKind};
+use sim::{Does, Locks, Rows, Work, WorkKind};
 use std::hash::{Hash, Hasher};
 use std::ops::RangeInclusive;
 use trace::Ns;
@@ -176,16 +176,7 @@ fn kernel(scene: &Scene<'_>, work: u32) -> u64 {
 fn become_graph(to: &mut Recovered, sequence: &Sequence, nodes: &Nodes) {
     let rule = to.model.calls.graph_launch.clone();
     let (first, last) = (sequence[0], sequence[sequence.len() - 1]);
-    for at in first.at..last.at {
-        match (&mut to.recorded.threads[first.row][at], to.steps[first.row][at]) {
-            (RecordedStep::Host(ns), StepOf::Outside) => *ns = 0,
-            // What lies between the launches is not called any more.
-            (RecordedStep::Call(call), _) if call.does == Does::Nothing => {
-                *call = CallOf { before_ns: 0, held_ns: 0, after_ns: 0, ..*call }
-            }
-            _ => {}
-        }
-    }
+    to.close(first.row, first.at..last.at);
     for (number, at) in sequence.iter().enumerate() {
         let unit = (rule.unit_ns * sequence.len() as f64) as i64;
         let Some(call) = to.call_mut(*at) else { continue };

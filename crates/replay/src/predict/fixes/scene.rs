@@ -6,6 +6,7 @@ use explain::{Class, classify};
 use rustc_hash::FxHashSet;
 use sim::{CallOf, Does, Queue, RecordedStep, WorkKind};
 use std::collections::BTreeSet;
+use std::ops::Range;
 use std::sync::OnceLock;
 use trace::{CallId, CopyKind, Ns, OpId, Trace};
 use workload::{ContextId, Stream, StreamKind};
@@ -192,6 +193,29 @@ impl Recovered {
         match self.recorded.threads.get_mut(row)?.get_mut(at)? {
             RecordedStep::Call(call) => Some(call),
             _ => None,
+        }
+    }
+
+    /// Lets a call that issues one operation not be made, nor the operation.
+    pub(crate) fn leave_out(&mut self, at: At, row: u32) {
+        let Some(call) = self.call_mut(at) else { return };
+        let Does::Issue { works, .. } = call.does else { return };
+        *call = CallOf { does: Does::Issue { works, waits: false }, ..CallOf::default() };
+        let work = &mut self.recorded.works[row as usize];
+        (work.ns, work.gap_ns, work.latency_ns) = (0, Some(0), Some(0));
+    }
+
+    /// Takes away the time between steps of a thread, with that of calls there that do nothing.
+    pub(crate) fn close(&mut self, row: usize, steps: Range<usize>) {
+        for at in steps {
+            match (&mut self.recorded.threads[row][at], self.steps[row][at]) {
+                (RecordedStep::Host(ns), StepOf::Outside) => *ns = 0,
+                // What lies between the calls is not called any more.
+                (RecordedStep::Call(call), _) if call.does == Does::Nothing => {
+                    *call = CallOf { before_ns: 0, held_ns: 0, after_ns: 0, ..*call }
+                }
+                _ => {}
+            }
         }
     }
 
