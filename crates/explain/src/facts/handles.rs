@@ -22,8 +22,8 @@ const LIBRARIES: [&str; 14] = [
     "nvtiff",
 ];
 
-/// What a function does with a handle or a plan of a library of CUDA's, by its name: `cublasCreate_v2`, `cufftPlan1d`, `custatevecDestroy`.
-/// `None` for functions that neither make nor destroy one.
+/// Tells by a function's name whether it makes or destroys a handle or a plan of a library of CUDA's: `cublasCreate_v2`, `cufftPlan1d`,
+/// `custatevecDestroy`. `None` for functions that do neither.
 pub(crate) fn handle(function: &str) -> Option<Made> {
     let name = LIBRARIES.iter().find_map(|library| function.strip_prefix(library))?;
     let has = |parts: &[&str]| parts.iter().any(|part| name.contains(part));
